@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { catalogueIdOf, type HeadgateOptions, type RunningHeadgate, startHeadgate } from './headgate.ts'
+import { catalogIdOf, type HeadgateOptions, type RunningHeadgate, startHeadgate } from './headgate.ts'
 import { addWebhook, assignGuardrail, startDatabase, waitForDeliveries } from './headgate-variants.ts'
 import { startBifrost } from './peers/bifrost.ts'
 import { startLitellm } from './peers/litellm.ts'
@@ -79,7 +79,7 @@ const starters: Record<CandidateName, (environment: BenchEnvironment) => Promise
     const child = await startChild('duties.ts', variables ?? {}, String(mockPort))
     const identities = [{ authorization: 'Bearer bench' }]
     const port = Number(child.ready[1])
-    return toCandidate({ name: 'duties', child, port, identities, nameModel: catalogueIdOf })
+    return toCandidate({ name: 'duties', child, port, identities, nameModel: catalogIdOf })
   },
   headgate: (environment) => startVariant('headgate', environment),
   against: (environment) => startVariant('against', environment, { root: environment.against ?? '.' }),
@@ -145,7 +145,7 @@ async function startVariant(
     ...variant,
   })
   const identities = keys.map(({ secret }) => ({ authorization: `Bearer ${secret}` }))
-  return toCandidate({ name, child, port, identities, nameModel: catalogueIdOf, translates: true })
+  return toCandidate({ name, child, port, identities, nameModel: catalogIdOf, translates: true })
 }
 
 async function startOnPostgres(environment: BenchEnvironment): Promise<Candidate> {

@@ -5,7 +5,7 @@ import { type DetectorSlug, detectorSlugs, detectors } from '../src/governance/f
 import { FilterSet } from '../src/governance/filters/filter-set.ts'
 import type { BuiltinRule, CustomRule } from '../src/governance/filters/rules.ts'
 import { measureMillis } from './cpu-time.ts'
-import { readLabelledSets } from './labelled-texts.ts'
+import { readLabeledSets } from './labelled-texts.ts'
 
 const place = { part: 'text', role: 'user', message: 0 } as const
 const customCount = 50
@@ -26,9 +26,9 @@ export async function measureGuard(isQuick: boolean, corpusFolder: string | null
   )
 }
 
-/** The accuracy on texts that were labelled elsewhere: the only kind that says what to expect. */
+/** The accuracy on texts that were labeled elsewhere: the only kind that says what to expect. */
 function measurePublicTexts(folder: string): void {
-  for (const { file, passages, slugs } of readLabelledSets(folder)) {
+  for (const { file, passages, slugs } of readLabeledSets(folder)) {
     write(`\nAccuracy on the ${passages.length} texts of ${file}`)
     writeAccuracy(measureAccuracy(passages), slugs)
   }

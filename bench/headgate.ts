@@ -63,8 +63,8 @@ function buildCommand({ root = '.', preload, profileDir }: HeadgateOptions): str
   return [process.execPath, ...profile, ...preloaded, resolve(root, 'src/cli.ts'), 'serve']
 }
 
-/** The id of a model in the catalogue. */
-export function catalogueIdOf({ name, upstream }: BenchModel): string {
+/** The id of a model in the catalog. */
+export function catalogIdOf({ name, upstream }: BenchModel): string {
   return upstream === 'chat' ? `bench/${name}` : `bench/${name}-over-${upstream}`
 }
 
@@ -78,10 +78,10 @@ function buildSettings({ mockPort, models, settings }: HeadgateOptions) {
       name: `Mock ${format}`,
       base_url: `http://127.0.0.1:${mockPort}/${format === 'gemini' ? 'v1beta' : 'v1'}`,
       api_key: 'bench',
-      dialects: format === 'chat' ? ['chat', 'embeddings', 'images'] : [format],
+      wireFormats: format === 'chat' ? ['chat', 'embeddings', 'images'] : [format],
     })),
     models: models.map((model) => ({
-      id: catalogueIdOf(model),
+      id: catalogIdOf(model),
       name: model.name,
       context_length: 1_000_000,
       output_modalities: [modalityOf(model.name)],

@@ -1,4 +1,4 @@
-// Labelled texts that others published, for `npm run bench -- guard --corpus <folder>`.
+// Labeled texts that others published, for `npm run bench -- guard --corpus <folder>`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -16,13 +16,13 @@ const slugs: Readonly<Record<string, DetectorSlug>> = {
   STREET_ADDRESS: 'address',
 }
 
-const labelledText = z.object({
+const labeledText = z.object({
   text: z.string(),
   spans: z.array(z.object({ type: z.string(), start: z.int(), end: z.int() })),
 })
 const textList = z.array(z.string())
 
-export interface LabelledSet {
+export interface LabeledSet {
   file: string
   passages: Passage[]
   /** The filters that the labels of the set are about. */
@@ -30,7 +30,7 @@ export interface LabelledSet {
 }
 
 /** Files `.jsonl` have a text with its spans on each line; files `.json` are lists of prompt injections. */
-export function readLabelledSets(folder: string): LabelledSet[] {
+export function readLabeledSets(folder: string): LabeledSet[] {
   const sets = readdirSync(folder)
     .sort()
     .flatMap((file) => readSet(folder, file) ?? [])
@@ -38,19 +38,19 @@ export function readLabelledSets(folder: string): LabelledSet[] {
   return sets
 }
 
-function readSet(folder: string, file: string): LabelledSet | null {
+function readSet(folder: string, file: string): LabeledSet | null {
   const text = () => readFileSync(join(folder, file), 'utf8')
   if (file.endsWith('.jsonl')) return toSet(file, text().split('\n').filter(Boolean).map(readLine))
   if (file.endsWith('.json')) return toSet(file, textList.parse(JSON.parse(text())).map(toInjection))
   return null
 }
 
-function toSet(file: string, passages: Passage[]): LabelledSet {
+function toSet(file: string, passages: Passage[]): LabeledSet {
   return { file, passages, slugs: new Set(passages.flatMap(({ marks }) => marks.map(({ slug }) => slug))) }
 }
 
 function readLine(line: string): Passage {
-  const { text, spans } = labelledText.parse(JSON.parse(line))
+  const { text, spans } = labeledText.parse(JSON.parse(line))
   const marks = spans.flatMap(({ type, start, end }) => {
     const slug = slugs[type]
     return slug ? [{ slug, start, end }] : []

@@ -12,7 +12,7 @@ describe('the load of the machine during a block', () => {
     expect(disturbanceBetween(before, after)).toBeCloseTo(0.3, 10)
   })
 
-  test('is none if nothing passed, or if the clocks round in our favour', () => {
+  test('is none if nothing passed, or if the clocks round in our favor', () => {
     const before = { machine: machine(1000, 1000, 0, 0), ownTicks: 400 }
     expect(disturbanceBetween(before, before)).toBe(0)
     expect(disturbanceBetween(before, { machine: machine(1010, 1090, 0, 0), ownTicks: 412 })).toBe(0)

@@ -2,7 +2,7 @@ import { type ClientFormatName, clientFormats, type Turn } from './client-format
 
 /** Every candidate receives the same bytes, except for the model name and the headers it needs. */
 const sentence =
-  'Summarise the "quarterly" report in three points:\n- revenue, cost and margin;\n- what changed, and why. '
+  'Summarize the "quarterly" report in three points:\n- revenue, cost and margin;\n- what changed, and why. '
 
 export const upstreamFormatNames = ['chat', 'messages', 'responses', 'gemini'] as const
 export type UpstreamFormatName = (typeof upstreamFormatNames)[number]
@@ -13,7 +13,7 @@ export interface Translation {
   upstream: UpstreamFormatName
 }
 
-/** A model of the mock, in the catalogue of a gateway. */
+/** A model of the mock, in the catalog of a gateway. */
 export interface BenchModel {
   /** As the mock knows it. */
   name: string
@@ -21,7 +21,7 @@ export interface BenchModel {
 }
 
 export interface RequestSpec {
-  /** Selects the behaviour of the mock; see children/mock.ts. */
+  /** Selects the behavior of the mock; see children/mock.ts. */
   model: string
   promptBytes: number
   streamed: boolean

@@ -4,7 +4,7 @@ import { planRoute } from '../src/inference/plan/plan.ts'
 import type { InferenceRequest } from '../src/inference/request/inference-request.ts'
 import {
   buildFakeByokKey,
-  buildFakeCatalogue,
+  buildFakeCatalog,
   buildFakeGateway,
   buildFakeRequest,
   type FakeGateway,
@@ -71,13 +71,12 @@ function printReport(rows: Record<string, Row>, baseline: number): void {
 
 function buildCases(random: () => number): Case[] {
   const models = buildModels(random)
-  const catalogue = buildFakeCatalogue(models)
+  const catalog = buildFakeCatalog(models)
   const clock = { now: () => 1_800_000_000_000 }
-  const fresh = buildFakeGateway(catalogue, clock, random)
-  const busy = buildFakeGateway(catalogue, clock, random)
+  const fresh = buildFakeGateway(catalog, clock, random)
+  const busy = buildFakeGateway(catalog, clock, random)
   for (const { id } of models)
-    for (const endpoint of catalogue.bySlug.get(id)?.endpoints ?? [])
-      simulateTraffic(busy, endpoint.id, random)
+    for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? []) simulateTraffic(busy, endpoint.id, random)
   busy.routing.sticky.remember('another conversation', 'endpoint', clock.now())
   const byokKeys = [0, 5, 10].map((index) => buildFakeByokKey(`key-${index}`, `provider-${index}`))
   const requestsWith = (body: object, isByok = false) =>
@@ -153,10 +152,10 @@ function decideAll(gateway: FakeGateway, requests: InferenceRequest[]): number {
 }
 
 /** The minimum of any router: look up the model and choose an endpoint weighted by price. */
-function decideBaseline({ catalogue, routing }: FakeGateway, requests: InferenceRequest[]): number {
+function decideBaseline({ catalog, routing }: FakeGateway, requests: InferenceRequest[]): number {
   let decided = 0
   for (const { options } of requests) {
-    const endpoints = catalogue.bySlug.get(options.models[0] ?? '')?.callable ?? []
+    const endpoints = catalog.bySlug.get(options.models[0] ?? '')?.callable ?? []
     let sum = 0
     for (const { price } of endpoints) sum += 1 / price ** 2
     let point = routing.random() * sum

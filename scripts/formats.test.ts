@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { generateDialects } from '../src/formats/vocabulary.ts'
+import { generateWireFormats } from '../src/formats/vocabulary.ts'
 import { startTestServer, type TestServer } from '../test/support/harness.ts'
 import { cohereExamples, coherePath, renderCoherePage } from './formats/cohere.ts'
 import { type Example, pages } from './formats/pages.ts'
@@ -30,7 +30,7 @@ test('R31 the page of Cohere is up to date (npm run formats), and its examples r
   await runExamples(cohereExamples)
 })
 
-describe.each(generateDialects.map((name) => [name] as const))('format page of %s', (name) => {
+describe.each(generateWireFormats.map((name) => [name] as const))('format page of %s', (name) => {
   test('matches the results of the conformance suite (regenerate it with npm run formats)', async () => {
     expect(await Bun.file(pagePath(name)).text()).toBe(renderFormatPage(name))
   })

@@ -1,7 +1,7 @@
 // Generates docs/formats/*.md from the conformance suite: examples, and what each pair of formats can carry.
 
-import { dialects } from '../src/formats/all.ts'
-import { type GenerateDialect, generateDialects } from '../src/formats/vocabulary.ts'
+import { wireFormats } from '../src/formats/all.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../src/formats/vocabulary.ts'
 import { gatewayError } from '../src/platform/errors/gateway-error.ts'
 import {
   buildClientBody,
@@ -17,7 +17,7 @@ import { coherePath, renderCoherePage } from './formats/cohere.ts'
 import { pages } from './formats/pages.ts'
 import { formatCell, formatCurl, sampleReply, shortenLines } from './formats/render.ts'
 
-export function renderFormatPage(name: GenerateDialect): string {
+export function renderFormatPage(name: GenerateWireFormat): string {
   const page = pages[name]
   return `# The ${page.title} format
 
@@ -37,13 +37,13 @@ ${formatCurl(page.whole)}
 ${formatCurl(page.stream)}
 \`\`\`
 
-Any model in the catalogue works, whatever format its provider uses. \`sandbox/echo\` is always available and needs no provider: [sandbox.md](../sandbox.md).
+Any model in the catalog works, whatever format its provider uses. \`sandbox/echo\` is always available and needs no provider: [sandbox.md](../sandbox.md).
 
 ## Requests
 
 If the provider uses this format too, the request is passed through, including fields that Headgate does not know. Otherwise it is translated. Fields that the provider’s format cannot express are dropped and listed in the response header \`x-headgate-dropped\`, under the names in the tables. To reject such a request with status 400 instead, send \`x-headgate-strict: true\`.
 
-Each row is a feature that clients of this format can request; each column is the format of the provider. The catalogue lists the features that a model supports; unsupported settings are dropped and listed in the same header.
+Each row is a feature that clients of this format can request; each column is the format of the provider. The catalog lists the features that a model supports; unsupported settings are dropped and listed in the same header.
 
 ${renderRequestTables(name)}
 
@@ -68,7 +68,7 @@ ${renderSampleStream(name)}
 While the model sends nothing, the stream has a heartbeat every few seconds, which clients ignore:
 
 \`\`\`
-${dialects[name].client.heartbeat.trim()}
+${wireFormats[name].client.heartbeat.trim()}
 \`\`\`
 
 ## Errors
@@ -76,7 +76,7 @@ ${dialects[name].client.heartbeat.trim()}
 ${page.errors} Every \`reason\` is explained in [errors.md](../errors.md).
 
 \`\`\`json
-${JSON.stringify(dialects[name].client.encodeError(gatewayError('model_unknown'), 'req-1'), null, 2)}
+${JSON.stringify(wireFormats[name].client.encodeError(gatewayError('model_unknown'), 'req-1'), null, 2)}
 \`\`\`
 
 A stream that failed:
@@ -91,8 +91,8 @@ ${page.details.map((detail) => `- ${detail}`).join('\n')}
 `
 }
 
-function renderRequestTables(client: GenerateDialect): string {
-  const columns = generateDialects.map((upstream) =>
+function renderRequestTables(client: GenerateWireFormat): string {
+  const columns = generateWireFormats.map((upstream) =>
     upstream === client ? `${pages[upstream].label} (passthrough)` : pages[upstream].label,
   )
   return Object.entries(requestGroups)
@@ -109,25 +109,25 @@ function renderRequestTables(client: GenerateDialect): string {
 }
 
 /** Reasoning that a client received and sends back. */
-function renderReasoningRows(client: GenerateDialect): string[] {
+function renderReasoningRows(client: GenerateWireFormat): string[] {
   return Object.entries(vendorReasoning).map(([name, parts]) => {
-    const cells = generateDialects.map((upstream) =>
+    const cells = generateWireFormats.map((upstream) =>
       formatCell(computeReasoningOutcome(client, upstream, parts)),
     )
     return `| ${name} | ${cells.join(' | ')} |`
   })
 }
 
-function renderRequestRow(client: GenerateDialect, scenario: RequestScenario): string[] {
+function renderRequestRow(client: GenerateWireFormat, scenario: RequestScenario): string[] {
   const body = buildClientBody(client, scenario)
   if (!body) return []
-  const cells = generateDialects.map((upstream) =>
+  const cells = generateWireFormats.map((upstream) =>
     formatCell(computeRequestOutcome(client, upstream, scenario, body)),
   )
   return [`| ${scenario.name} | ${cells.join(' | ')} |`]
 }
 
-function renderReplyTable(client: GenerateDialect): string {
+function renderReplyTable(client: GenerateWireFormat): string {
   const rows = replyScenarios.map(
     (scenario) =>
       `| ${scenario.name} | ${computeReplyOutcome(client, scenario).join('; ') || 'everything'} |`,
@@ -135,23 +135,23 @@ function renderReplyTable(client: GenerateDialect): string {
   return `| The provider’s reply | The client receives |\n|---|---|\n${rows.join('\n')}`
 }
 
-function renderSampleStream(name: GenerateDialect): string {
+function renderSampleStream(name: GenerateWireFormat): string {
   return shortenLines(encodeStream(name, sampleReply, createContext({ logprobs: false })))
 }
 
-function renderFailedStream(name: GenerateDialect): string {
-  const writer = dialects[name].client.createWriter(createContext({ logprobs: false }))
+function renderFailedStream(name: GenerateWireFormat): string {
+  const writer = wireFormats[name].client.createWriter(createContext({ logprobs: false }))
   const frames = sampleReply.slice(0, 3).map((event) => writer.write(event))
   const stream =
     frames.join('') + writer.fail(gatewayError('upstream_failed', 'The connection to the provider was lost.'))
   return shortenLines(stream.split('\n\n').filter(Boolean).slice(-1).join('\n\n'), 600)
 }
 
-export function pagePath(name: GenerateDialect): string {
+export function pagePath(name: GenerateWireFormat): string {
   return `docs/formats/${name}.md`
 }
 
 if (import.meta.main) {
-  for (const name of generateDialects) await Bun.write(pagePath(name), renderFormatPage(name))
+  for (const name of generateWireFormats) await Bun.write(pagePath(name), renderFormatPage(name))
   await Bun.write(coherePath, renderCoherePage())
 }

@@ -3,11 +3,11 @@ import type { Provider } from '../src/catalog/provider.ts'
 import { findScheme } from '../src/catalog/provider-auth/all.ts'
 import { providers } from '../src/catalog/providers/all.ts'
 import { readSnapshot } from '../src/catalog/snapshot.ts'
-import { dialects } from '../src/formats/all.ts'
-import type { MediaDialect } from '../src/formats/media.ts'
-import { speechDialects } from '../src/formats/speech/all.ts'
-import { transcriptionDialects } from '../src/formats/transcriptions/all.ts'
-import { type DialectName, isGenerateDialect } from '../src/formats/vocabulary.ts'
+import { wireFormats } from '../src/formats/all.ts'
+import type { MediaWireFormat } from '../src/formats/media.ts'
+import { speechWireFormats } from '../src/formats/speech/all.ts'
+import { transcriptionWireFormats } from '../src/formats/transcriptions/all.ts'
+import { isGenerateWireFormat, type WireFormatName } from '../src/formats/vocabulary.ts'
 import { notes } from './providers/notes.ts'
 
 export const documentedProviders = providers.filter(({ inProcess }) => !inProcess)
@@ -31,7 +31,7 @@ export function renderProviderPage(provider: Provider): string {
     ...(notes[slug] ? ['## Notes', notes[slug].remarks.map((text) => `- ${text}`).join('\n')] : []),
     `Recorded requests: [\`${slug}.json\`](../../test/providers/snapshots/${slug}.json). All providers: [README.md](README.md).`,
   ]
-  const pageParts = hasGenerateDialect(provider)
+  const pageParts = hasGenerateWireFormat(provider)
     ? parts
     : [...parts.slice(0, -1), 'All providers: [README.md](README.md).']
   return `${pageParts.join('\n\n')}\n`
@@ -46,10 +46,10 @@ function hasModels({ slug }: Provider): boolean {
 }
 
 const noModelsNotice =
-  'The built-in catalogue has no models of this provider. Declare the models that you use in headgate.yaml, or add them [through the API](../catalogue.md).'
+  'The built-in catalog has no models of this provider. Declare the models that you use in headgate.yaml, or add them [through the API](../catalog.md).'
 
-function hasGenerateDialect(provider: Provider): boolean {
-  return provider.dialects.some(isGenerateDialect)
+function hasGenerateWireFormat(provider: Provider): boolean {
+  return provider.wireFormats.some(isGenerateWireFormat)
 }
 
 function renderAttributes(provider: Provider): string {
@@ -57,7 +57,7 @@ function renderAttributes(provider: Provider): string {
   const rows = [
     ['Slug', `\`${slug}\``],
     ['Base URL', `\`${baseUrl}\``],
-    ['Formats', provider.dialects.join(', ')],
+    ['Formats', provider.wireFormats.join(', ')],
     ['Authentication', describeAuthentication(provider)],
     ['Trains on prompts', dataPolicy.training ? 'yes, or not ruled out' : 'no'],
     ['Stores prompts', dataPolicy.retains ? 'yes, or not ruled out' : 'no'],
@@ -66,7 +66,7 @@ function renderAttributes(provider: Provider): string {
   return `| | |\n|---|---|\n${rows.map(([title, value]) => `| ${title} | ${value} |`).join('\n')}`
 }
 
-function describeAuthentication({ keyHeader, auth, dialects: names }: Provider): string {
+function describeAuthentication({ keyHeader, auth, wireFormats: names }: Provider): string {
   const shown = new Set(
     names.map((name) => {
       const defaults = findDefaults(name)
@@ -79,14 +79,14 @@ function describeAuthentication({ keyHeader, auth, dialects: names }: Provider):
   return [[...shown].join(', '), ...(label ? [`or ${label}`] : [])].join(', ')
 }
 
-const mediaDialects: Readonly<Partial<Record<DialectName, MediaDialect<never>>>> = {
-  ...speechDialects,
-  ...transcriptionDialects,
+const mediaWireFormats: Readonly<Partial<Record<WireFormatName, MediaWireFormat<never>>>> = {
+  ...speechWireFormats,
+  ...transcriptionWireFormats,
 }
 
-function findDefaults(name: DialectName): MediaDialect<never>['defaults'] {
-  if (isGenerateDialect(name)) return dialects[name].upstream.defaults
-  return mediaDialects[name]?.defaults ?? { headers: {} }
+function findDefaults(name: WireFormatName): MediaWireFormat<never>['defaults'] {
+  if (isGenerateWireFormat(name)) return wireFormats[name].upstream.defaults
+  return mediaWireFormats[name]?.defaults ?? { headers: {} }
 }
 
 function renderEnvironment(provider: Provider): string {
@@ -165,7 +165,7 @@ function renderByokSection(provider: Provider): string {
 
 export function renderProvidersIndex(): string {
   const rows = documentedProviders.map(
-    ({ slug, name, keyVariable, dialects: names }) =>
+    ({ slug, name, keyVariable, wireFormats: names }) =>
       `| [${name}](${slug}.md) | \`${slug}\` | \`${keyVariable}\` | ${names.join(', ')} | ${listedProviders.has(slug) ? 'built in' : 'declare them'} |`,
   )
   return `# Providers

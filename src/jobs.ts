@@ -45,7 +45,7 @@ const rollUpMs = 5000
 const smallRollUpMs = 15 * minuteMs
 /** How long after midnight a day is published, apart from its last roll-up. */
 const publishMs = 10 * minuteMs
-/** Catalogue overrides and imported benchmarks are in effect on every node within two seconds. */
+/** Catalog overrides and imported benchmarks are in effect on every node within two seconds. */
 const versionSyncMs = 1000
 /** Without other nodes, only commands change what the versions are of: they import results of benchmarks. */
 const commandSyncMs = 5000
@@ -63,7 +63,7 @@ const queueSyncMs = 10_000
 const rejectedSyncMs = 10_000
 /** What the request log could not write is tried again after this time. */
 const requestLogMs = 500
-/** A response is cancelled by any node within about this time. */
+/** A response is canceled by any node within about this time. */
 const backgroundSyncMs = 1000
 
 const deliveryJob = 'deliveries'

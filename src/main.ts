@@ -25,7 +25,7 @@ import { createIdentity } from './gateway/identity.ts'
 import { Metrics } from './gateway/metrics.ts'
 import {
   assertModerationModel,
-  composeCatalogue,
+  composeCatalog,
   logOverrideProblems,
   reloadSettings,
 } from './gateway/reload.ts'
@@ -95,9 +95,9 @@ export async function openGateway(
   const exposedPath = findExposedSecretFile(config.dataDir, config.secretKey)
   if (exposedPath) log.warn(`${exposedPath} is readable by other users; run: chmod 600 ${exposedPath}`)
   const db = await openDatabase(config, { vault, log, queryTimeoutMs })
-  const catalogueState = composeCatalogue({ config, settings, vault }, await readOverrides(db))
-  logOverrideProblems({ log, overrides: catalogueState.overrides })
-  warnUnusableCredentials({ log, catalogue: catalogueState.catalogue })
+  const catalogState = composeCatalog({ config, settings, vault }, await readOverrides(db))
+  logOverrideProblems({ log, overrides: catalogState.overrides })
+  warnUnusableCredentials({ log, catalog: catalogState.catalog })
   const metrics = new Metrics()
   const ledger = createLedger(config, clock, log, () => gateway.settings)
   setReadBarrier(db, () => ledger.flush())
@@ -139,7 +139,7 @@ export async function openGateway(
     containers: null,
     isDraining: false,
     settings,
-    ...catalogueState,
+    ...catalogState,
   }
   return Object.assign(gateway, { containers: createContainers(gateway) })
 }
@@ -168,8 +168,8 @@ function createReaders() {
 }
 
 /** Only a warning: an unusable credential in the environment may belong to another program. */
-function warnUnusableCredentials({ catalogue, log }: Pick<Gateway, 'catalogue' | 'log'>): void {
-  for (const { slug, installation } of catalogue.providers) {
+function warnUnusableCredentials({ catalog, log }: Pick<Gateway, 'catalog' | 'log'>): void {
+  for (const { slug, installation } of catalog.providers) {
     if (installation.problem !== null)
       log.warn({ provider: slug, problem: installation.problem }, 'credential not used')
   }
@@ -193,7 +193,7 @@ function createClock({ databaseUrl }: Config): Clock {
   return isPostgresUrl(databaseUrl) ? new RemoteClock() : systemClock
 }
 
-/** Migrates the database and verifies that its secrets are sealed with this key. */
+/** Migrates the database and verifies that its secrets are encrypted with this key. */
 async function openDatabase(
   { databaseUrl: url, databasePoolSize: poolSize }: Config,
   { vault, log, queryTimeoutMs }: { vault: Vault; log: Logger; queryTimeoutMs: number | undefined },

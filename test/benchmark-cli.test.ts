@@ -192,7 +192,7 @@ describeOnEachDatabase('headgate benchmark', (server, kind) => {
   })
 
   test.each([
-    [['--models', 'sandbox/nothing'], 'sandbox/nothing is not in the catalogue'],
+    [['--models', 'sandbox/nothing'], 'sandbox/nothing is not in the catalog'],
     [['--models', 'sandbox/echo', '--provider', 'alpha'], 'has no endpoint alpha: it has sandbox'],
     [['--models', 'sandbox/echo', '--name', 'search_hle'], 'must not be a search benchmark'],
   ])('%j is an error', async (args, message) => {

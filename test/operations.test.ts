@@ -24,7 +24,7 @@ describe('the declarations', () => {
     expect(Object.keys(samples).sort()).toEqual(operations.map((operation) => operation.id).sort())
   })
 
-  // The bytes of an upload go to an address that is sealed, short-lived, and ends with the key it was made for.
+  // The bytes of an upload go to an address that is encrypted, short-lived, and ends with the key it was made for.
   test('S2 only exchanges of codes and tokens, public keys and the bytes of an upload are public', () => {
     const open = operations
       .filter((operation) => operation.permission === 'public')
@@ -243,7 +243,7 @@ function shapeOf({ body }: Operation): object {
 
 /** S3: another tenant's object does not exist. */
 function foreignTests(operation: Operation, server: () => TestServer): void {
-  // The catalogue belongs to everyone, and what only the operator may touch to the installation.
+  // The catalog belongs to everyone, and what only the operator may touch to the installation.
   const shared =
     /\{(author|model|publisher)\}/.test(operation.path) ||
     (operation.permission !== 'public' && infoOf(operation.permission).operatorOnly)

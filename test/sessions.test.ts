@@ -236,7 +236,7 @@ describeOnEachDatabase('Sessions', (server) => {
       ['with a wrong token', (headers) => ({ ...headers, 'x-csrf-token': 'wrong' })],
       ['from another origin', (headers) => ({ ...headers, origin: 'https://evil.example' })],
       ['from another site', (headers) => ({ ...headers, 'sec-fetch-site': 'cross-site' })],
-      ['from a neighbouring site', (headers) => ({ ...headers, 'sec-fetch-site': 'same-site' })],
+      ['from a neighboring site', (headers) => ({ ...headers, 'sec-fetch-site': 'same-site' })],
     ]
     test.each(refusals)('%s is 403, for every operation', async (_, change) => {
       const headers = change(await newSession())

@@ -1,7 +1,7 @@
-import { dialects } from '../../src/formats/all.ts'
+import { wireFormats } from '../../src/formats/all.ts'
 import { cohereChat } from '../../src/formats/cohere/cohere.ts'
 import { cohereChatRequest } from '../../src/formats/cohere/schema.ts'
-import { generateDialects } from '../../src/formats/vocabulary.ts'
+import { generateWireFormats } from '../../src/formats/vocabulary.ts'
 import { gatewayError } from '../../src/platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { createContext } from '../../test/formats/conformance/round-trip.ts'
@@ -59,11 +59,11 @@ const features: Readonly<Record<string, JsonObject>> = {
 }
 
 function renderFeatures(): string {
-  const columns = generateDialects.map((name) => pages[name].label)
+  const columns = generateWireFormats.map((name) => pages[name].label)
   const rows = Object.entries(features).map(([name, fields]) => {
     const request = cohereChat.decodeRequest(cohereChatRequest.parse({ ...body, ...fields }))
-    const cells = generateDialects.map((upstream) => {
-      const { dropped } = dialects[upstream].upstream.encodeRequest(request, createTarget(upstream))
+    const cells = generateWireFormats.map((upstream) => {
+      const { dropped } = wireFormats[upstream].upstream.encodeRequest(request, createTarget(upstream))
       return formatCell({ dropped, notes: [] })
     })
     return `| ${name} | ${cells.join(' | ')} |`
@@ -99,7 +99,7 @@ ${whole}
 ${stream}
 \`\`\`
 
-Any model in the catalogue works, whatever format its provider uses.
+Any model in the catalog works, whatever format its provider uses.
 
 ## Requests
 

@@ -1,4 +1,4 @@
-import type { GenerateDialect } from '../../src/formats/vocabulary.ts'
+import type { GenerateWireFormat } from '../../src/formats/vocabulary.ts'
 import type { JsonObject } from '../../src/platform/json/json-values.ts'
 
 /** A request that runs unchanged against the sandbox. */
@@ -27,7 +27,7 @@ const googleKey = (key: string) => ({ 'x-goog-api-key': key })
 const hello = [{ role: 'user', content: 'Hello' }]
 const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }]
 
-export const pages: Record<GenerateDialect, FormatPage> = {
+export const pages: Record<GenerateWireFormat, FormatPage> = {
   chat: {
     title: 'Chat Completions',
     label: 'Chat',
@@ -98,7 +98,7 @@ export const pages: Record<GenerateDialect, FormatPage> = {
       'Reasoning of other vendors’ models is a `reasoning` item whose `encrypted_content` contains the vendor’s signature in packed form. Send the item back unchanged.',
       'Free-text tools (`custom`) and tools in a `namespace` work with every provider. Other formats receive a flat name and a string parameter; tool calls in the reply have the original names.',
       'With `background: true` the response is returned immediately with status `queued`, for every provider. `GET /responses/{id}` returns `in_progress` and then the result; with `?stream=true&starting_after=N` it streams the events. `POST /responses/{id}/cancel` cancels the response; what was generated until then is charged, or what the provider bills if it does not stop.',
-      'Background responses are always stored. If a stream exceeds 16 Mi characters, its events cannot be replayed, and clients receive only the final event. Failed and cancelled responses omit instructions and tools of more than 256 KiB. A response that is interrupted by a server stop ends as failed with an error. The number of concurrent background responses per workspace is set in headgate.yaml (`responses.background`).',
+      'Background responses are always stored. If a stream exceeds 16 Mi characters, its events cannot be replayed, and clients receive only the final event. Failed and canceled responses omit instructions and tools of more than 256 KiB. A response that is interrupted by a server stop ends as failed with an error. The number of concurrent background responses per workspace is set in headgate.yaml (`responses.background`).',
       'Items and fields that Headgate does not know are passed unchanged to providers of this format. For other providers they are dropped and listed in `x-headgate-dropped`.',
     ],
   },

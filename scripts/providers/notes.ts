@@ -145,7 +145,7 @@ models:
       ],
     ],
     remarks: [
-      'The model in a request is the name of a deployment. The catalogue assumes that deployments are named after their model.',
+      'The model in a request is the name of a deployment. The catalog assumes that deployments are named after their model.',
       'With `resource_type: ai_foundry` (`AZURE_RESOURCE_TYPE`) the base URL is `https://{resource}.services.ai.azure.com/openai/v1`; otherwise it is the one above.',
       'The path of a deployment’s `endpoint_url`, `/chat/completions`, `/responses`, `/embeddings`, `/images/generations`, `/audio/speech` or `/audio/transcriptions`, selects the format; `?api-version=...` is optional. In a BYOK credential it must be an HTTPS URL on the public internet, unless the operator allows it in `egress.allow_private`; connections go only to the IP addresses that were checked.',
       'If a credential has several resources, the first is used.',
@@ -164,7 +164,7 @@ models:
   },
   'google-ai-studio': {
     remarks: [
-      'Google trains on prompts of the free tier, and an API key does not show its tier, so the catalogue assumes the free tier. If yours is paid, set `data_policy` in headgate.yaml.',
+      'Google trains on prompts of the free tier, and an API key does not show its tier, so the catalog assumes the free tier. If yours is paid, set `data_policy` in headgate.yaml.',
     ],
   },
   mistral: {
@@ -200,7 +200,7 @@ models:
   },
   openrouter: {
     remarks: [
-      'OpenRouter serves every model that it shares with the catalogue; cheaper configured providers are usually tried first.',
+      'OpenRouter serves every model that it shares with the catalog; cheaper configured providers are usually tried first.',
     ],
   },
   moonshotai: {

@@ -2,7 +2,7 @@ import { rollUp } from '../../src/analytics/rollups/roll-up.ts'
 import { zeroUsage } from '../../src/formats/call/usage.ts'
 import { flushRequestLog } from '../../src/gateway/request-log.ts'
 import type { TestServer } from '../../test/support/harness.ts'
-import { type TextDialect, vendorReplies } from '../../test/support/replies.ts'
+import { type TextWireFormat, vendorReplies } from '../../test/support/replies.ts'
 import type { ReceivedRequest, Upstream, UpstreamResponse } from '../../test/support/upstream.ts'
 import { answer, applications, context, people, preset, prompts, workspaces } from './story.ts'
 
@@ -54,16 +54,16 @@ const overloaded: UpstreamResponse = {
 }
 
 function replyTo({ path, json, text }: ReceivedRequest, dice: Dice): UpstreamResponse {
-  const dialects: [string, TextDialect][] = [
+  const wireFormats: [string, TextWireFormat][] = [
     ['/messages', 'messages'],
     ['/responses', 'responses'],
     ['/chat/completions', 'chat'],
   ]
-  const dialect = dialects.find(([end]) => path.endsWith(end))?.[1] ?? 'chat'
+  const wireFormat = wireFormats.find(([end]) => path.endsWith(end))?.[1] ?? 'chat'
   const tokens = Math.round(text.length / charactersPerToken)
   const cacheRead = dice.roll() < 0.4 ? Math.round(tokens * 0.7) : 0
   const usage = { ...zeroUsage, input: tokens - cacheRead, cacheRead, output: dice.between(300, 3_500) }
-  const reply = vendorReplies[dialect]({ text: answer, toolCalls: [], finish: 'stop', usage })
+  const reply = vendorReplies[wireFormat]({ text: answer, toolCalls: [], finish: 'stop', usage })
   return json?.stream ? { sse: reply.frames } : { json: reply.body }
 }
 

@@ -24,7 +24,7 @@ export async function findProviderSignOutUrl(
   if (findUrlProblem(URL.parse(endpoint), gateway.settings.egress.allow_private)) return null
   const { buildEndSessionUrl } = await loadOidcClient()
   const url = buildEndSessionUrl(provider.config, {
-    id_token_hint: gateway.vault.open(session.sealed_id_token, idTokenContext(session.token_hash)),
+    id_token_hint: gateway.vault.decrypt(session.sealed_id_token, idTokenContext(session.token_hash)),
     post_logout_redirect_uri: `${resolvePublicUrl(gateway, httpRequest)}/signin`,
   })
   return url.href

@@ -4,12 +4,12 @@ import type { Db } from '../platform/db/db.ts'
 import type { ByokKeyTable } from '../platform/db/schema.ts'
 import { booleanOf, decodeList } from '../platform/db/values.ts'
 
-/** A BYOK key: sealed until a request is sent with it. */
+/** A BYOK key: encrypted until a request is sent with it. */
 export interface ByokKey {
   id: string
   /** The provider's slug. */
   provider: string
-  sealed: string
+  encrypted: string
   /** The provider's origin when the key was entered; null if it was unknown. */
   origin: string | null
   /** Tried after shared capacity. */
@@ -44,11 +44,11 @@ export async function listByokKeys(db: Db, key: ApiKey): Promise<ByokKey[]> {
   })
 }
 
-export function toByokKey(row: Selectable<ByokKeyTable>, sealed: string): ByokKey {
+export function toByokKey(row: Selectable<ByokKeyTable>, encrypted: string): ByokKey {
   return {
     id: row.id,
     provider: row.provider,
-    sealed,
+    encrypted,
     origin: row.origin,
     isFallback: row.is_fallback === 1,
     isRequired: row.is_required === 1,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { buildCatalogue } from './catalog.ts'
+import { buildCatalog } from './catalog.ts'
 import type { DeclaredProvider } from './declared.ts'
 import { declaredModel, type ModelDeclaration } from './declared-model.ts'
 import { findModel } from './lookup.ts'
@@ -13,7 +13,7 @@ interface Wishes {
 
 function build({ environment = {}, declaredProviders = [], models = [] }: Wishes = {}) {
   const settings = { providers: declaredProviders, models: models.map((model) => declaredModel.parse(model)) }
-  return buildCatalogue({ settings, providers, environment })
+  return buildCatalog({ settings, providers, environment })
 }
 
 const local: DeclaredProvider = {
@@ -47,25 +47,25 @@ describe('providers', () => {
 
   test('a provider whose address has placeholders needs the variables for them', () => {
     expect(enabled({ environment: { AZURE_API_KEY: 'k' } })).toEqual(['sandbox'])
-    const catalogue = build({ environment: { AZURE_API_KEY: 'k', AZURE_RESOURCE_NAME: 'ours' } })
-    expect(catalogue.providerByName.get('azure')).toMatchObject({
+    const catalog = build({ environment: { AZURE_API_KEY: 'k', AZURE_RESOURCE_NAME: 'ours' } })
+    expect(catalog.providerByName.get('azure')).toMatchObject({
       enabled: true,
       installation: { settings: { resource: 'ours' }, credential: { kind: 'token', token: 'k' } },
     })
   })
 
   test('headgate.yaml overrides only the fields it sets of a built-in provider', () => {
-    const catalogue = build({
+    const catalog = build({
       declaredProviders: [{ slug: 'openai', base_url: 'https://proxy.example/v1', api_key: 'from-file' }],
       environment: { OPENAI_API_KEY: 'from-environment' },
     })
-    expect(catalogue.providerByName.get('openai')).toMatchObject({
+    expect(catalog.providerByName.get('openai')).toMatchObject({
       name: 'OpenAI',
       baseUrl: 'https://proxy.example/v1',
       installation: { credential: { kind: 'token', token: 'from-file' } },
       enabled: true,
     })
-    expect(catalogue.providers.filter((provider) => provider.slug === 'openai')).toHaveLength(1)
+    expect(catalog.providers.filter((provider) => provider.slug === 'openai')).toHaveLength(1)
   })
 
   test('a declared provider without a key is enabled, with the most cautious data policy', () => {
@@ -136,22 +136,22 @@ describe('providers', () => {
 describe('models', () => {
   test('a declared model replaces the built-in one with the same id', () => {
     const id = 'openai/gpt-4o'
-    const catalogue = build({ declaredProviders: [local], models: [{ ...onLocal(), id, name: 'Ours' }] })
-    expect(catalogue.models.filter((model) => model.id === id)).toHaveLength(1)
-    expect(findModel(catalogue, id)?.model).toMatchObject({ name: 'Ours', top_endpoint: { tag: 'local' } })
-    expect(catalogue.models.length).toBe(build().models.length)
+    const catalog = build({ declaredProviders: [local], models: [{ ...onLocal(), id, name: 'Ours' }] })
+    expect(catalog.models.filter((model) => model.id === id)).toHaveLength(1)
+    expect(findModel(catalog, id)?.model).toMatchObject({ name: 'Ours', top_endpoint: { tag: 'local' } })
+    expect(catalog.models.length).toBe(build().models.length)
   })
 
   test('a model of one of the four vendors has its neutral name, whichever provider serves it', () => {
-    const catalogue = build({
+    const catalog = build({
       declaredProviders: [local],
       models: [{ ...onLocal(), id: 'anthropic/claude-own-1' }],
     })
-    expect(findModel(catalogue, 'anthropic/claude-own-1')?.model.vendor).toBe('vendor_a')
-    expect(findModel(catalogue, 'openai/gpt-4o')?.model.vendor).toBe('vendor_b')
-    expect(findModel(catalogue, 'google/gemini-2.5-pro')?.model.vendor).toBe('vendor_c')
-    expect(findModel(catalogue, 'x-ai/grok-4')?.model.vendor).toBe('vendor_d')
-    expect(findModel(catalogue, 'sandbox/echo')?.model.vendor).toBeNull()
+    expect(findModel(catalog, 'anthropic/claude-own-1')?.model.vendor).toBe('vendor_a')
+    expect(findModel(catalog, 'openai/gpt-4o')?.model.vendor).toBe('vendor_b')
+    expect(findModel(catalog, 'google/gemini-2.5-pro')?.model.vendor).toBe('vendor_c')
+    expect(findModel(catalog, 'x-ai/grok-4')?.model.vendor).toBe('vendor_d')
+    expect(findModel(catalog, 'sandbox/echo')?.model.vendor).toBeNull()
   })
 
   test('R8 an endpoint is priced, free, or of unknown price', () => {
@@ -164,9 +164,9 @@ describe('models', () => {
   })
 
   test('R8 prices of images and videos count', () => {
-    const catalogue = build()
-    expect(findModel(catalogue, 'sandbox/painter')?.model.top_endpoint.price_state).toBe('priced')
-    expect(findModel(catalogue, 'sandbox/filmmaker')?.model.top_endpoint.price_state).toBe('priced')
+    const catalog = build()
+    expect(findModel(catalog, 'sandbox/painter')?.model.top_endpoint.price_state).toBe('priced')
+    expect(findModel(catalog, 'sandbox/filmmaker')?.model.top_endpoint.price_state).toBe('priced')
   })
 
   test('the top endpoint of a model is the first that can be called and has a price', () => {
@@ -192,7 +192,7 @@ describe('models', () => {
   })
 
   test('an endpoint overrides its model and provider', () => {
-    const catalogue = build({
+    const catalog = build({
       declaredProviders: [local],
       models: [
         {
@@ -215,7 +215,7 @@ describe('models', () => {
         },
       ],
     })
-    const [first, second] = findModel(catalogue, 'acme/fast-1')?.model.endpoints ?? []
+    const [first, second] = findModel(catalog, 'acme/fast-1')?.model.endpoints ?? []
     expect(first).toMatchObject({
       context_length: 1000,
       supported_parameters: ['temperature'],
@@ -233,7 +233,7 @@ describe('models', () => {
 
 test('R8 an endpoint whose tokens have no price generates no text', () => {
   const both: DeclaredProvider = { ...local, dialects: ['chat', 'images'] }
-  const dialectsOf = (endpoint: Partial<ModelDeclaration['endpoints'][number]>) => {
+  const wireFormatsOf = (endpoint: Partial<ModelDeclaration['endpoints'][number]>) => {
     const [model] = build({
       declaredProviders: [both],
       models: [
@@ -245,19 +245,19 @@ test('R8 an endpoint whose tokens have no price generates no text', () => {
         },
       ],
     }).models.filter(({ id }) => id === 'acme/fast-1')
-    return model?.endpoints[0]?.dialects
+    return model?.endpoints[0]?.wireFormats
   }
   const perImage = { billable: 'output_image', unit: 'image', cost_usd: '0.02' } as const
   const perToken = { billable: 'output_image', unit: 'token', cost_usd: '0.00001' } as const
   const tokens = { prompt: '0.000001', completion: '0.000002' }
-  expect(dialectsOf({ image: { pricing: [perImage] } })).toEqual(['images'])
-  expect(dialectsOf({ image: { pricing: [perImage, perToken] } })).toEqual(['chat', 'images'])
-  expect(dialectsOf({ image: { pricing: [perImage] }, pricing: tokens })).toEqual(['chat', 'images'])
-  expect(dialectsOf({ pricing: tokens, prompt_unit: 'character' })).toEqual(['images'])
-  expect(dialectsOf({})).toEqual(['chat', 'images'])
+  expect(wireFormatsOf({ image: { pricing: [perImage] } })).toEqual(['images'])
+  expect(wireFormatsOf({ image: { pricing: [perImage, perToken] } })).toEqual(['chat', 'images'])
+  expect(wireFormatsOf({ image: { pricing: [perImage] }, pricing: tokens })).toEqual(['chat', 'images'])
+  expect(wireFormatsOf({ pricing: tokens, prompt_unit: 'character' })).toEqual(['images'])
+  expect(wireFormatsOf({})).toEqual(['chat', 'images'])
 })
 
-test('the sandbox has a labelled model for every output modality, paid ones with a price', () => {
+test('the sandbox has a labeled model for every output modality, paid ones with a price', () => {
   const models = build().models.filter((model) => model.author === 'sandbox')
   const outputs = new Set(models.flatMap((model) => model.output_modalities))
   expect([...outputs].sort()).toEqual([

@@ -1,34 +1,34 @@
 import type { Environment } from '../config.ts'
 import { compileModel } from './compile-model.ts'
-import type { DeclaredCatalogue, DeclaredProvider } from './declared.ts'
+import type { DeclaredCatalog, DeclaredProvider } from './declared.ts'
 import { type DeclaredModel, declaredModel } from './declared-model.ts'
 import { installProvider } from './install.ts'
 import { indexModels, type ModelIndex } from './lookup.ts'
-import type { CatalogueProvider, Model } from './model.ts'
+import type { CatalogProvider, Model } from './model.ts'
 import { type Provider, unknownDataPolicy } from './provider.ts'
 import { applyAuthFields } from './provider-auth/all.ts'
 import { buildRouterModels, type RouterIndex } from './router-models.ts'
 import { readSnapshot } from './snapshot.ts'
 
 /** Every model and provider, indexed for lookup. Immutable: a reload builds a new one. */
-export interface Catalogue extends ModelIndex, RouterIndex {
+export interface Catalog extends ModelIndex, RouterIndex {
   /** The date of the prices of the built-in models. */
   readonly snapshotDate: string
   readonly models: readonly Model[]
-  readonly providers: readonly CatalogueProvider[]
+  readonly providers: readonly CatalogProvider[]
   /** By slug, display name in lower case, and neutral vendor name. */
-  readonly providerByName: ReadonlyMap<string, CatalogueProvider>
+  readonly providerByName: ReadonlyMap<string, CatalogProvider>
 }
 
-export interface CatalogueSources {
-  settings: DeclaredCatalogue
+export interface CatalogSources {
+  settings: DeclaredCatalog
   providers: Provider[]
   environment: Environment
   /** Router models that are not offered. */
   disabledRouters?: readonly string[]
 }
 
-export function buildCatalogue(sources: CatalogueSources): Catalogue {
+export function buildCatalog(sources: CatalogSources): Catalog {
   const all = buildProviders(sources)
   const bySlug = new Map(all.map((provider) => [provider.slug, provider]))
   const vendors = new Map(sources.providers.map(({ author, vendor }) => [author, vendor]))
@@ -47,7 +47,7 @@ export function buildCatalogue(sources: CatalogueSources): Catalogue {
 }
 
 /** When a model was listed: its release date, the time it was declared, or the date of the snapshot. */
-function createListingTime({ declaredAt }: DeclaredCatalogue): (model: DeclaredModel) => number {
+function createListingTime({ declaredAt }: DeclaredCatalog): (model: DeclaredModel) => number {
   const snapshot = Date.parse(readSnapshot().date) / 1000
   return ({ id, created }) => created || (declaredAt?.get(id) ?? snapshot)
 }
@@ -61,7 +61,7 @@ export interface SourcedModel {
 export function mergeDeclaredModels({
   settings,
   providers,
-}: Pick<CatalogueSources, 'settings' | 'providers'>): Map<string, SourcedModel> {
+}: Pick<CatalogSources, 'settings' | 'providers'>): Map<string, SourcedModel> {
   const merged = new Map<string, SourcedModel>()
   const add = (model: DeclaredModel, source: SourcedModel['source']) => {
     if (!merged.has(model.id)) merged.set(model.id, { model, source })
@@ -78,7 +78,7 @@ export function buildProviders({
   settings: { providers: declared },
   providers: builtIn,
   environment,
-}: CatalogueSources): CatalogueProvider[] {
+}: CatalogSources): CatalogProvider[] {
   const bySlug = new Map(declared.map((provider) => [provider.slug, provider]))
   const known = new Map(builtIn.map((provider) => [provider.slug, provider]))
   const isEnabled = ({ slug }: { slug: string }) => bySlug.get(slug)?.enabled !== false
@@ -112,7 +112,7 @@ const blankProvider: Provider = {
   name: '',
   baseUrl: '',
   keyVariable: null,
-  dialects: [],
+  wireFormats: [],
   regions: ['global'],
   dataPolicy: unknownDataPolicy,
   headquarters: null,
@@ -129,7 +129,7 @@ function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider 
     name: changes.name ?? provider.name,
     ...(changes.base_url && { baseUrl: changes.base_url, addresses: [] }),
     ...(provider.auth && { auth: applyAuthFields(provider.auth, changes) }),
-    dialects: changes.dialects ?? provider.dialects,
+    wireFormats: changes.dialects ?? provider.wireFormats,
     ...(changes.key_header && { keyHeader: changes.key_header }),
     ...(changes.headers && { headers: changes.headers }),
     ...(changes.abilities && { capabilities: changes.abilities }),
@@ -145,7 +145,7 @@ function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider 
   }
 }
 
-function indexProviders(providers: readonly CatalogueProvider[]): Map<string, CatalogueProvider> {
+function indexProviders(providers: readonly CatalogProvider[]): Map<string, CatalogProvider> {
   const byName = new Map(providers.map((provider) => [provider.slug, provider]))
   for (const provider of providers) {
     for (const name of [provider.name.toLowerCase(), provider.vendor]) {

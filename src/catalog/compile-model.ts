@@ -1,13 +1,13 @@
 import { findImageTokens } from '../formats/images/image-tokens.ts'
 import {
-  isGenerateDialect,
+  isGenerateWireFormat,
   maxImageReferences,
   type ParameterName,
   type VendorName,
 } from '../formats/vocabulary.ts'
 import { commonParameters, type DeclaredEndpoint, type DeclaredModel, tagOf } from './declared-model.ts'
 import { compilePricing, lacksTokenPrice } from './endpoint-pricing.ts'
-import type { CatalogueProvider, Endpoint, ImageCapabilities, Model, SpeechCapabilities } from './model.ts'
+import type { CatalogProvider, Endpoint, ImageCapabilities, Model, SpeechCapabilities } from './model.ts'
 import { type EndpointPricing, estimatePerMillion, listPrices, resolvePriceState } from './price.ts'
 import type { Provider } from './provider.ts'
 
@@ -16,7 +16,7 @@ const textOnly: Model['input_modalities'] = ['text']
 /** Empty for a model without any known provider. */
 export function compileModel(
   declared: DeclaredModel,
-  providers: ReadonlyMap<string, CatalogueProvider>,
+  providers: ReadonlyMap<string, CatalogProvider>,
   vendors: ReadonlyMap<string | undefined, VendorName | undefined>,
   listedAt: number,
 ): Model[] {
@@ -114,7 +114,7 @@ function findUnsupportedParameters(
   return set
 }
 
-function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: CatalogueProvider): Endpoint {
+function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: CatalogProvider): Endpoint {
   const image = model.output_modalities.includes('image')
     ? withReferences(declared.image ?? model.image ?? noImageCapabilities, model)
     : null
@@ -122,7 +122,7 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     ? (declared.video ?? model.video ?? noVideoCapabilities)
     : null
   const pricing = compilePricing(declared, image, video)
-  const dialects = declared.dialects ?? provider.dialects
+  const wireFormats = declared.dialects ?? provider.wireFormats
   const tag = tagOf(declared)
   const supported = declared.supported_parameters ?? model.supported_parameters ?? commonParameters
   return {
@@ -143,9 +143,9 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
       declared,
       declared.supported_parameters ?? model.supported_parameters,
     ),
-    dialects: lacksTokenPrice(declared, image, video)
-      ? dialects.filter((name) => !isGenerateDialect(name))
-      : dialects,
+    wireFormats: lacksTokenPrice(declared, image, video)
+      ? wireFormats.filter((name) => !isGenerateWireFormat(name))
+      : wireFormats,
     regions: declared.regions ?? provider.regions,
     data_policy: declared.data_policy ?? provider.dataPolicy,
     pricing,
@@ -181,7 +181,7 @@ const noVideoCapabilities = { allowed_passthrough_parameters: [] }
 function compileSpeech(
   declared: DeclaredEndpoint,
   model: DeclaredModel,
-  provider: CatalogueProvider,
+  provider: CatalogProvider,
 ): SpeechCapabilities {
   const traits = { ...provider.speech, ...model.speech, ...declared.speech }
   return {

@@ -17,7 +17,7 @@ export interface Resource {
 export interface Deployment {
   /** Position in the credential's list, for error messages. */
   index: number
-  /** The catalogue's slug of the model. */
+  /** The catalog's slug of the model. */
   slug: string
   url: string
   token: string

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import {
   categories,
   dataRegions,
-  dialectNames,
   dynamicVariants,
   inputModalities,
   instructTypes,
@@ -17,6 +16,7 @@ import {
   tokenizerGroups,
   videoAspectRatios,
   videoResolutions,
+  wireFormatNames,
 } from '../formats/vocabulary.ts'
 import { lineField } from '../platform/validation/name-schema.ts'
 import { decimalPrice, pricing } from './price.ts'
@@ -154,7 +154,7 @@ export const declaredEndpoint = z.strictObject({
   /** The unit of `pricing.prompt`. */
   prompt_unit: z.enum(['token', 'character', 'second', 'search']).default('token'),
   /** The provider's, unless this model supports fewer. */
-  dialects: z.array(z.enum(dialectNames)).min(1).optional(),
+  dialects: z.array(z.enum(wireFormatNames)).min(1).optional(),
   regions: z.array(z.enum(dataRegions)).min(1).optional(),
   data_policy: dataPolicy.optional(),
   image: imageCapabilities.optional(),

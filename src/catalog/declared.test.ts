@@ -91,7 +91,7 @@ describe('errors name their line', () => {
       `${example}    contxt: 1\n`,
       'line 16: models.0.contxt: is not a known field',
     ],
-    ['an unknown dialect', example.replace('[chat]', '[chta]'), 'line 6: providers.0.dialects.0'],
+    ['an unknown wire format', example.replace('[chat]', '[chta]'), 'line 6: providers.0.dialects.0'],
     ['an unknown quantization', example.replace('fp8', 'fp9'), 'line 14: models.0.endpoints.0.quantization'],
     [
       'an id without an author',

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import {
   dataRegions,
-  dialectNames,
   reasoningFields,
   routerPrefix,
   wireCapabilities,
+  wireFormatNames,
 } from '../formats/vocabulary.ts'
 import { lineField } from '../platform/validation/name-schema.ts'
 import { secretField } from '../platform/validation/setting-fields.ts'
@@ -44,7 +44,7 @@ export const declaredProvider = z.strictObject({
   /** `region`, `project` and the like: the values of placeholders in the base URL. */
   settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),
   ...authFields,
-  dialects: z.array(z.enum(dialectNames)).min(1).optional(),
+  dialects: z.array(z.enum(wireFormatNames)).min(1).optional(),
   /** The header for the key, if it differs from the format's; `authorization` means Bearer. */
   key_header: headerName.optional(),
   /** Sent with every request. */
@@ -69,7 +69,7 @@ export const declaredProvider = z.strictObject({
 export type DeclaredProvider = z.output<typeof declaredProvider>
 
 /** Overrides the snapshot and the built-in providers. */
-export interface DeclaredCatalogue {
+export interface DeclaredCatalog {
   providers: DeclaredProvider[]
   models: DeclaredModel[]
   /** Unix time of each model's declaration, by id; other models come from the snapshot. */
@@ -81,7 +81,7 @@ export type ReportProblem = (path: (string | number)[], message: string) => void
 /** Checks across entries: unknown references and duplicate names. */
 export function createDeclarationCheck(builtIn: readonly Provider[]) {
   const known = new Map(builtIn.map((provider) => [provider.slug, provider]))
-  return ({ providers, models }: DeclaredCatalogue, context: z.RefinementCtx) => {
+  return ({ providers, models }: DeclaredCatalog, context: z.RefinementCtx) => {
     const report: ReportProblem = (path, message) => context.addIssue({ code: 'custom', path, message })
     checkProviders(providers, known, report)
     const slugs = new Set([...known.keys(), ...providers.map((provider) => provider.slug)])

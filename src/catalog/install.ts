@@ -10,7 +10,7 @@ import {
   settingsOf,
 } from './credential.ts'
 import type { DeclaredProvider } from './declared.ts'
-import type { CatalogueProvider, ProviderInstallation } from './model.ts'
+import type { CatalogProvider, ProviderInstallation } from './model.ts'
 import type { Provider } from './provider.ts'
 import { readSettings, resolveAddress, type SettingName } from './provider-settings.ts'
 
@@ -19,7 +19,7 @@ export function installProvider(
   provider: Provider,
   declared: DeclaredProvider | undefined,
   environment: Environment,
-): CatalogueProvider {
+): CatalogProvider {
   const installation = resolveInstallation(provider, declared, environment)
   return { ...provider, installation, enabled: isComplete(provider, installation) }
 }

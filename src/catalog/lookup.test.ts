@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { buildCatalogue } from './catalog.ts'
+import { buildCatalog } from './catalog.ts'
 import { declaredModel, type ModelDeclaration } from './declared-model.ts'
 import { findModel } from './lookup.ts'
 
 const declare = (id: string, rest: Partial<ModelDeclaration> = {}) =>
   declaredModel.parse({ id, name: id, endpoints: [{ provider: 'host', upstream_model: id }], ...rest })
 
-/** Without the built-in providers, only the models declared here are in the catalogue. */
-const catalogue = buildCatalogue({
+/** Without the built-in providers, only the models declared here are in the catalog. */
+const catalog = buildCatalog({
   environment: {},
   providers: [],
   settings: {
@@ -31,7 +31,7 @@ const catalogue = buildCatalogue({
   },
 })
 
-const find = (slug: string) => findModel(catalogue, slug)?.model.id
+const find = (slug: string) => findModel(catalog, slug)?.model.id
 
 describe('E16 resolving a slug', () => {
   test('E16 an id matches exactly, a static variant is a separate model', () => {
@@ -55,7 +55,7 @@ describe('E16 resolving a slug', () => {
   })
 
   test.each(['nitro', 'floor', 'exacto', 'online'])('E16 :%s resolves to the base model', (suffix) => {
-    expect(findModel(catalogue, `acme/fast-1:${suffix}`)).toMatchObject({
+    expect(findModel(catalog, `acme/fast-1:${suffix}`)).toMatchObject({
       model: { id: 'acme/fast-1' },
       variants: [suffix],
     })
@@ -64,7 +64,7 @@ describe('E16 resolving a slug', () => {
   test('E16 suffixes combine in any order', () => {
     expect(find('acme/fast-1:free:online')).toBe('acme/fast-1:free')
     expect(find('acme/fast-1:online:free')).toBe('acme/fast-1:free')
-    expect(findModel(catalogue, 'acme/fast-1:free:online:nitro')?.variants).toEqual(['online', 'nitro'])
+    expect(findModel(catalog, 'acme/fast-1:free:online:nitro')?.variants).toEqual(['online', 'nitro'])
   })
 
   test.each(['free', 'thinking', 'extended', 'batch', 'unheard-of', ''])(
@@ -74,7 +74,7 @@ describe('E16 resolving a slug', () => {
 
   test('E16 :thinking enables reasoning of a model that supports it, or is a separate model', () => {
     const resolve = (slug: string) => {
-      const match = findModel(catalogue, slug)
+      const match = findModel(catalog, slug)
       return match && [match.model.id, match.model.reasons_by_default, match.latest, match.variants]
     }
     expect(resolve('acme/deep-1:thinking')).toEqual(['acme/deep-1', true, null, ['thinking']])
@@ -104,7 +104,7 @@ describe('E16 resolving a slug', () => {
   })
 
   test('E16 ~author/family-latest is the newest of the family, including previews, without dated builds', () => {
-    expect(findModel(catalogue, '~acme/fast-latest')).toMatchObject({
+    expect(findModel(catalog, '~acme/fast-latest')).toMatchObject({
       model: { id: 'acme/fast-9' },
       latest: '~acme/fast-latest',
     })
@@ -117,11 +117,11 @@ describe('E16 resolving a slug', () => {
   test('E16 similar names do not match', () => {
     fc.assert(
       fc.property(
-        fc.constantFrom(...catalogue.bySlug.keys()),
+        fc.constantFrom(...catalog.bySlug.keys()),
         fc.string({ minLength: 1, maxLength: 3 }),
         (name, noise) => {
           const slug = name + noise
-          fc.pre(!catalogue.bySlug.has(slug) && !noise.startsWith(':'))
+          fc.pre(!catalog.bySlug.has(slug) && !noise.startsWith(':'))
           expect(find(slug)).toBeUndefined()
         },
       ),

@@ -33,10 +33,10 @@ export function findModel(index: ModelIndex, slug: string): ResolvedModel | unde
 /** The model of that name, if one of its endpoints serves the task. */
 export function findModelForTask(index: ModelIndex, slug: string, task: TaskName): Model | undefined {
   const model = findModel(index, slug)?.model
-  const { outputs, dialects }: TaskTraits = tasks[task]
+  const { outputs, wireFormats }: TaskTraits = tasks[task]
   const hasOutput = model?.output_modalities.some((modality) => outputs.includes(modality))
   const isServed = model?.endpoints.some((endpoint) =>
-    endpoint.dialects.some((name) => dialects.includes(name)),
+    endpoint.wireFormats.some((name) => wireFormats.includes(name)),
   )
   return hasOutput && isServed ? model : undefined
 }
@@ -95,7 +95,7 @@ function indexLatest(models: readonly Model[]): Map<string, Model> {
   return new Map([...newest].map(([name, { model }]) => [name, model]))
 }
 
-/** The permanent name of a model. One that is gone from the catalogue keeps the name it was used by. */
+/** The permanent name of a model. One that is gone from the catalog keeps the name it was used by. */
 export function permaslugOf({ bySlug }: Pick<ModelIndex, 'bySlug'>, model: string): string {
   return bySlug.get(model)?.canonical_slug ?? model
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { gatewayError } from '../platform/errors/gateway-error.ts'
-import type { Catalogue } from './catalog.ts'
+import type { Catalog } from './catalog.ts'
 import type { ResolvedModel } from './lookup.ts'
 import { findModelOrRouter } from './router-models.ts'
 
@@ -9,11 +9,8 @@ export const modelPath = z.object({
   slug: z.string().min(1).describe('May end in a variant such as `:free`; known aliases are resolved'),
 })
 
-export function requireModel(
-  catalogue: Catalogue,
-  { author, slug }: z.output<typeof modelPath>,
-): ResolvedModel {
-  const resolved = findModelOrRouter(catalogue, `${author}/${slug}`)
+export function requireModel(catalog: Catalog, { author, slug }: z.output<typeof modelPath>): ResolvedModel {
+  const resolved = findModelOrRouter(catalog, `${author}/${slug}`)
   if (!resolved) throw gatewayError('not_found', 'The model does not exist.')
   return resolved
 }

@@ -1,5 +1,5 @@
 import { invalidFieldError } from '../platform/errors/gateway-error.ts'
-import type { Catalogue } from './catalog.ts'
+import type { Catalog } from './catalog.ts'
 import type { Model } from './model.ts'
 import { findModelOrRouter } from './router-models.ts'
 
@@ -21,13 +21,13 @@ export function ruleApplies(rule: string, model: NamedModel): boolean {
 }
 
 /** The rule for a name in a request body; an unknown name is a 400 that names the field. */
-export function parseModelRule(catalogue: Catalogue, name: string, field: string): string {
-  const resolved = findModelOrRouter(catalogue, name)
+export function parseModelRule(catalog: Catalog, name: string, field: string): string {
+  const resolved = findModelOrRouter(catalog, name)
   const [routingVariant] = resolved?.variants ?? []
   if (routingVariant)
     throw invalidFieldError(field, `":${routingVariant}" is a routing suffix; name the model without it`)
   if (resolved) return toModelRule(resolved.model)
-  // The catalogue may have only variants of a model; then its canonical slug is not a model.
-  if (catalogue.models.some((model) => ruleCovers(name, toModelRule(model)))) return name
+  // The catalog may have only variants of a model; then its canonical slug is not a model.
+  if (catalog.models.some((model) => ruleCovers(name, toModelRule(model)))) return name
   throw invalidFieldError(field, `"${name}" is not a known model`)
 }

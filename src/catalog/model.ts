@@ -1,13 +1,13 @@
 import type { ImageTokens } from '../formats/images/image-tokens.ts'
 import {
   type DataRegion,
-  type DialectName,
-  isGenerateDialect,
+  isGenerateWireFormat,
   type OutputModality,
   type ParameterName,
   type SpeechField,
   type SpeechFormat,
   type VendorName,
+  type WireFormatName,
 } from '../formats/vocabulary.ts'
 import type { Credential } from './credential.ts'
 import type { DeclaredEndpoint, DeclaredModel } from './declared-model.ts'
@@ -16,7 +16,7 @@ import type { DataPolicy, Provider } from './provider.ts'
 import type { ProviderSettings } from './provider-settings.ts'
 
 /** A provider as configured in this installation. */
-export interface CatalogueProvider extends Provider {
+export interface CatalogProvider extends Provider {
   /** It can be called with the installation's credential. */
   enabled: boolean
   installation: ProviderInstallation
@@ -33,7 +33,7 @@ export interface ProviderInstallation {
 }
 
 /** It is called without a key, so a BYOK key would pay for nothing. */
-export function isKeyless({ enabled, installation }: CatalogueProvider): boolean {
+export function isKeyless({ enabled, installation }: CatalogProvider): boolean {
   return enabled && installation.credential.kind === 'none'
 }
 
@@ -44,7 +44,8 @@ export function hasOutput(
 ): boolean {
   if (!output_modalities.includes(output)) return false
   return (
-    output !== 'text' || [top_endpoint, ...endpoints].some(({ dialects }) => dialects.some(isGenerateDialect))
+    output !== 'text' ||
+    [top_endpoint, ...endpoints].some(({ wireFormats }) => wireFormats.some(isGenerateWireFormat))
   )
 }
 
@@ -71,7 +72,7 @@ export interface Endpoint {
   /** Model and tag: unlike the object, it stays the same after a reload. */
   readonly id: string
   readonly model_id: string
-  readonly provider: CatalogueProvider
+  readonly provider: CatalogProvider
   /** `provider` or `provider/variant`: the name that requests select it by. */
   readonly tag: string
   readonly upstream_model: string
@@ -86,7 +87,7 @@ export interface Endpoint {
   readonly supports: ReadonlySet<string>
   /** Parameters it does not support: they are dropped and reported. */
   readonly unsupported_parameters: ReadonlySet<string>
-  readonly dialects: readonly DialectName[]
+  readonly wireFormats: readonly WireFormatName[]
   readonly regions: readonly DataRegion[]
   readonly data_policy: DataPolicy
   readonly pricing: EndpointPricing | null

@@ -10,35 +10,35 @@ export const secretFields = ['api_key', 'headers'] as const
 type Secrets = Pick<ProviderOverride, (typeof secretFields)[number]>
 
 /** Secrets, with the only origin they may be sent to. */
-export interface SealedSecrets {
+export interface EncryptedSecrets {
   origin: string | null
   secrets: Secrets
 }
 
 const contextOf = (slug: string) => `catalogue/provider/${slug}`
 
-/** The columns of an override: its secrets are sealed together. */
-export function sealFields(
+/** The columns of an override: its secrets are encrypted together. */
+export function encryptFields(
   vault: Vault,
   slug: string,
   origin: string | null,
   { api_key, headers, ...fields }: ProviderOverride,
 ): Pick<OverrideRow, 'fields' | 'sealed_secrets'> {
   const secrets = { ...(api_key !== undefined && { api_key }), ...(headers && { headers }) }
-  const sealSecrets = () => vault.seal(JSON.stringify({ origin, secrets }), contextOf(slug))
+  const encryptSecrets = () => vault.encrypt(JSON.stringify({ origin, secrets }), contextOf(slug))
   return {
     fields: JSON.stringify(fields),
-    sealed_secrets: Object.keys(secrets).length > 0 ? sealSecrets() : null,
+    sealed_secrets: Object.keys(secrets).length > 0 ? encryptSecrets() : null,
   }
 }
 
 export function openSecrets(
   vault: Vault,
   row: Pick<OverrideRow, 'name' | 'sealed_secrets'>,
-): SealedSecrets | null {
+): EncryptedSecrets | null {
   if (row.sealed_secrets === null) return null
   try {
-    return JSON.parse(vault.open(row.sealed_secrets, contextOf(row.name))) as SealedSecrets
+    return JSON.parse(vault.decrypt(row.sealed_secrets, contextOf(row.name))) as EncryptedSecrets
   } catch {
     throw invalidFieldError('api_key', 'cannot be decrypted; enter it again')
   }
@@ -56,7 +56,7 @@ export function maskSecrets({ api_key, headers }: Secrets): Secrets {
 /** A masked value means the stored secret, as long as it is still sent to the same origin. */
 export function restoreMasked(
   input: ProviderOverride,
-  stored: SealedSecrets | null,
+  stored: EncryptedSecrets | null,
   origin: string | null,
 ): ProviderOverride {
   const restore = (field: string, value: string, previous: string | undefined) => {

@@ -2,26 +2,26 @@ import type { z } from 'zod'
 import type { Vault } from '../platform/crypto/crypto.ts'
 import { GatewayError, invalidFieldError } from '../platform/errors/gateway-error.ts'
 import { flattenIssues } from '../platform/validation/validation-issues.ts'
-import { buildProviders, type CatalogueSources, mergeDeclaredModels } from './catalog.ts'
+import { buildProviders, type CatalogSources, mergeDeclaredModels } from './catalog.ts'
 import {
   checkAuthor,
   checkEndpoints,
   checkNewProvider,
-  type DeclaredCatalogue,
+  type DeclaredCatalog,
   type DeclaredProvider,
 } from './declared.ts'
 import { type DeclaredModel, declaredEndpoint, declaredModel, tagOf } from './declared-model.ts'
-import type { CatalogueProvider } from './model.ts'
+import type { CatalogProvider } from './model.ts'
 import { endpointOverride, modelOverride, providerOverride } from './override-schema.ts'
 import { openSecrets, secretFields } from './override-secrets.ts'
 import type { OverrideKey, OverrideRow } from './store.ts'
 
 /** The overrides that operators set at run time, and the resulting declarations. */
-export interface CatalogueOverrides {
+export interface CatalogOverrides {
   version: number
   rows: readonly OverrideRow[]
   /** headgate.yaml with the overrides applied. */
-  declared: DeclaredCatalogue
+  declared: DeclaredCatalog
   /** Overrides that could not be applied, and why. */
   problems: ReadonlyMap<string, GatewayError>
 }
@@ -32,10 +32,10 @@ export function formatOverrideKey({ kind, name, tag }: OverrideKey): string {
 
 /** Applies overrides to the other sources. An invalid one is skipped and reported; the others apply. */
 export function applyOverrides(
-  sources: CatalogueSources,
+  sources: CatalogSources,
   rows: readonly OverrideRow[],
   vault: Vault,
-): Pick<CatalogueOverrides, 'declared' | 'problems'> {
+): Pick<CatalogOverrides, 'declared' | 'problems'> {
   const problems = new Map<string, GatewayError>()
   const applyEach = (kind: OverrideRow['kind'], apply: (row: OverrideRow) => void) => {
     for (const row of rows.filter((candidate) => candidate.kind === kind)) {
@@ -63,10 +63,10 @@ export function applyOverrides(
 class ProviderOverrides {
   readonly #vault: Vault
   readonly #builtIn: ReadonlySet<string>
-  readonly #base: ReadonlyMap<string, CatalogueProvider>
+  readonly #base: ReadonlyMap<string, CatalogProvider>
   readonly #declared: Map<string, DeclaredProvider>
 
-  constructor(sources: CatalogueSources, vault: Vault) {
+  constructor(sources: CatalogSources, vault: Vault) {
     this.#vault = vault
     this.#builtIn = new Set(sources.providers.map(({ slug }) => slug))
     this.#base = new Map(buildProviders(sources).map((provider) => [provider.slug, provider]))
@@ -84,14 +84,14 @@ class ProviderOverrides {
   apply(row: OverrideRow): void {
     const base = this.#declared.get(row.name)
     const fields = parseFields(providerOverride, row)
-    const sealed = openSecrets(this.#vault, row)
-    const secrets = sealed?.secrets ?? {}
+    const encrypted = openSecrets(this.#vault, row)
+    const secrets = encrypted?.secrets ?? {}
     validateBaseUrl(fields.base_url)
     const merged = { ...base, ...fields, ...secrets, slug: row.name }
     if (!this.#builtIn.has(row.name)) checkNewProvider(merged, throwFieldError)
     const known = this.#base.get(row.name)
     const origin = resolveOrigin(known, fields.base_url)
-    if (sealed && sealed.origin !== origin) {
+    if (encrypted && encrypted.origin !== origin) {
       throw invalidFieldError(
         Object.keys(secrets)[0] ?? 'api_key',
         'was entered for another origin; enter it again',
@@ -103,15 +103,12 @@ class ProviderOverrides {
 }
 
 /** The origin of requests to a provider after an override. */
-export function resolveOrigin(
-  base: CatalogueProvider | undefined,
-  baseUrl: string | undefined,
-): string | null {
+export function resolveOrigin(base: CatalogProvider | undefined, baseUrl: string | undefined): string | null {
   return originOf(baseUrl ?? (base ? addressOf(base) : ''))
 }
 
 /** With placeholders filled in, if possible. */
-function addressOf({ baseUrl, installation }: CatalogueProvider): string {
+function addressOf({ baseUrl, installation }: CatalogProvider): string {
   return installation.address ?? baseUrl
 }
 
@@ -130,7 +127,7 @@ function validateBaseUrl(baseUrl: string | undefined): void {
 
 /** S6: an override must not send secrets of the environment or headgate.yaml to another address. */
 function rejectInheritedSecrets(
-  known: CatalogueProvider,
+  known: CatalogProvider,
   base: DeclaredProvider | undefined,
   secrets: Partial<Record<(typeof secretFields)[number], unknown>>,
 ): void {
@@ -153,7 +150,7 @@ class ModelOverrides {
   readonly #declared: Map<string, DeclaredModel>
   readonly declaredAt: Map<string, number>
 
-  constructor(sources: CatalogueSources, slugs: ReadonlySet<string>) {
+  constructor(sources: CatalogSources, slugs: ReadonlySet<string>) {
     this.#slugs = slugs
     this.declaredAt = new Map(sources.settings.declaredAt)
     this.#known = mergeDeclaredModels(sources)

@@ -1,11 +1,11 @@
 import type { ReasoningFormat } from '../formats/call/part.ts'
 import type {
   DataRegion,
-  DialectName,
   FileFormatName,
   ReasoningField,
   VendorName,
   WireCapability,
+  WireFormatName,
 } from '../formats/vocabulary.ts'
 import type { FormField } from '../platform/http/form-encode.ts'
 import type { FrameReader } from '../platform/http/sse.ts'
@@ -120,7 +120,7 @@ export interface NativeSearchOptions {
 
 /** How a provider searches the web itself: a tool of one of its formats. */
 export interface NativeSearch {
-  dialect: DialectName
+  wireFormat: WireFormatName
   /** The types of the tool in that format. */
   types: RegExp
   /** The lists of domains that it accepts. */
@@ -152,11 +152,11 @@ export interface Provider extends ProviderAddress {
   auth?: AuthOptions
   webSearch?: NativeSearch
   /** The format in which it connects to MCP servers itself. */
-  connectsToMcp?: DialectName
+  connectsToMcp?: WireFormatName
   /** Its credential may be a list of resources and deployments. */
   acceptsDeployments?: true
   /** In order of preference, for requests in another format. */
-  dialects: DialectName[]
+  wireFormats: WireFormatName[]
   regions: DataRegion[]
   dataPolicy: DataPolicy
   /** ISO 3166-1 alpha-2. */
@@ -173,15 +173,15 @@ export interface Provider extends ProviderAddress {
   implicitCaching?: boolean
   /** Simulated inside this process, without any network. */
   inProcess?: boolean
-  /** Clients can make it fail on purpose, so failures do not count towards its health. */
+  /** Clients can make it fail on purpose, so failures do not count toward its health. */
   failsOnRequest?: boolean
   /** The header for the key, if it differs from the format's. */
   keyHeader?: string
   /** Sent with every request, besides the headers of the format. */
   headers?: Readonly<Record<string, string>>
   /** Deviations from the formats it supports. */
-  wire?: Readonly<Partial<Record<DialectName, WireAdapter>>>
-  /** The names of its video API, for the dialect `video-jobs`. */
+  wire?: Readonly<Partial<Record<WireFormatName, WireAdapter>>>
+  /** The names of its video API, for the wire format `video-jobs`. */
   videoJobs?: VideoJobFormat
   /** The provider's name of a model, if it depends on the settings or the data region. */
   resolveModelName?: (model: string, settings: ProviderSettings, region: DataRegion) => string
@@ -190,7 +190,7 @@ export interface Provider extends ProviderAddress {
   unsupportedFields?: readonly string[]
   /** Optional features of its formats; by default `commonCapabilities`. */
   capabilities?: readonly WireCapability[]
-  /** The format of its reasoning signatures, if it differs from its dialect's. */
+  /** The format of its reasoning signatures, if it differs from its wire format's. */
   signatures?: ReasoningFormat
   /** Where it expects the reasoning of earlier turns; by default `commonReasoningHistory`. */
   reasoningHistory?: ReasoningHistory

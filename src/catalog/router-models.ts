@@ -83,7 +83,7 @@ export const ownProvider: Provider = {
   name: 'Headgate',
   baseUrl: 'http://headgate.invalid',
   keyVariable: null,
-  dialects: ['chat', 'messages', 'responses'],
+  wireFormats: ['chat', 'messages', 'responses'],
   regions: ['global'],
   dataPolicy: { training: false, retains: false, publishes: false },
   headquarters: null,
@@ -151,8 +151,8 @@ export function findRouterModel({ routers }: RouterIndex, slug: string): Resolve
 
 /** As a name in a request or a path is understood: a model, or a router model. */
 export function findModelOrRouter(
-  catalogue: ModelIndex & RouterIndex,
+  catalog: ModelIndex & RouterIndex,
   slug: string,
 ): ResolvedModel | undefined {
-  return findModel(catalogue, slug) ?? findRouterModel(catalogue, slug)
+  return findModel(catalog, slug) ?? findRouterModel(catalog, slug)
 }

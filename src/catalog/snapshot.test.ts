@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { buildCatalogue } from './catalog.ts'
+import { buildCatalog } from './catalog.ts'
 import { declaredModel, tagOf } from './declared-model.ts'
 import { findModel } from './lookup.ts'
 import { modelRecord, toModelRecord } from './model-record.ts'
@@ -9,7 +9,7 @@ import { providers } from './providers/all.ts'
 import { readSnapshot } from './snapshot.ts'
 
 const snapshot = readSnapshot()
-const catalogue = buildCatalogue({ settings: { providers: [], models: [] }, providers, environment: {} })
+const catalog = buildCatalog({ settings: { providers: [], models: [] }, providers, environment: {} })
 
 const authors = new Map(providers.map(({ slug, author }) => [slug, author]))
 
@@ -24,7 +24,7 @@ describe('the snapshot', () => {
     const ids = snapshot.models.map((model) => model.id)
     expect(ids.length).toBeGreaterThan(600)
     expect(new Set(ids).size).toBe(ids.length)
-    expect(catalogue.snapshotDate).toBe(snapshot.date)
+    expect(catalog.snapshotDate).toBe(snapshot.date)
     expect(snapshot.sources.map(({ name }) => name)).toEqual(['@pydantic/genai-prices', 'litellm'])
     for (const { version, date } of snapshot.sources) {
       expect(version).toMatch(/^\d+\.\d+\.\d+$/)
@@ -42,13 +42,13 @@ describe('the snapshot', () => {
     }
   })
 
-  test('names only built-in providers, and every model is in the catalogue', () => {
+  test('names only built-in providers, and every model is in the catalog', () => {
     const known = new Set(providers.map((provider) => provider.slug))
     const used = new Set(
       snapshot.models.flatMap((model) => model.endpoints.map((endpoint) => endpoint.provider)),
     )
     expect([...used].filter((slug) => !known.has(slug))).toEqual([])
-    for (const { id } of snapshot.models) expect(catalogue.bySlug.get(id)?.id).toBe(id)
+    for (const { id } of snapshot.models) expect(catalog.bySlug.get(id)?.id).toBe(id)
   })
 
   test('has models of every provider that the sources know', () => {
@@ -81,7 +81,7 @@ describe('the snapshot', () => {
   })
 
   test('R8 exactly the variants called free are free, and few prices are unknown', () => {
-    const endpoints = catalogue.models.flatMap((model) => model.endpoints)
+    const endpoints = catalog.models.flatMap((model) => model.endpoints)
     for (const { id, model_id, price_state } of endpoints) {
       expect([id, price_state === 'free']).toEqual([id, model_id.endsWith(':free')])
     }
@@ -116,7 +116,7 @@ describe('the snapshot', () => {
   })
 
   test('has the longest reply of most text endpoints, never longer than the context', () => {
-    const endpoints = catalogue.models
+    const endpoints = catalog.models
       .filter(({ output_modalities }) => output_modalities.join() === 'text')
       .flatMap((model) => model.endpoints)
     const limited = endpoints.filter(({ max_completion_tokens }) => max_completion_tokens !== null)
@@ -127,15 +127,18 @@ describe('the snapshot', () => {
   })
 
   test('uses only formats that the provider of an endpoint supports', () => {
-    for (const { id, endpoints } of catalogue.models) {
-      for (const { dialects, provider } of endpoints) {
-        expect([id, dialects.filter((dialect) => !provider.dialects.includes(dialect))]).toEqual([id, []])
+    for (const { id, endpoints } of catalog.models) {
+      for (const { wireFormats, provider } of endpoints) {
+        expect([id, wireFormats.filter((wireFormat) => !provider.wireFormats.includes(wireFormat))]).toEqual([
+          id,
+          [],
+        ])
       }
     }
   })
 
   test('has published prices: some examples', () => {
-    const price = (id: string) => findModel(catalogue, id)?.model.endpoints[0]?.pricing
+    const price = (id: string) => findModel(catalog, id)?.model.endpoints[0]?.pricing
     expect(price('openai/gpt-4o')).toMatchObject({ prompt: '0.0000025', completion: '0.00001' })
     expect(price('anthropic/claude-sonnet-4.5')).toMatchObject({
       prompt: '0.000003',
@@ -151,8 +154,8 @@ describe('the snapshot', () => {
   })
 
   test('E16 every model has a valid record, under its id and each alias', () => {
-    for (const model of catalogue.models) {
-      for (const name of [model.id, ...model.aliases]) expect(findModel(catalogue, name)?.model).toBe(model)
+    for (const model of catalog.models) {
+      for (const name of [model.id, ...model.aliases]) expect(findModel(catalog, name)?.model).toBe(model)
       const parsed = modelRecord.safeParse(toModelRecord(model))
       expect(`${model.id} ${parsed.error?.message}`).toBe(`${model.id} undefined`)
     }
@@ -166,11 +169,11 @@ describe('the snapshot', () => {
     ['rerank', 'cohere/rerank-v3.5'],
     ['video', 'x-ai/grok-imagine-video'],
   ] as const)('%s is an output modality of %s', (modality, id) => {
-    expect(findModel(catalogue, id)?.model.output_modalities).toContain(modality)
+    expect(findModel(catalog, id)?.model.output_modalities).toContain(modality)
   })
 
   test('E16 every model that generates speech lists voices', () => {
-    const speakers = catalogue.models.filter(({ output_modalities }) => output_modalities.includes('speech'))
+    const speakers = catalog.models.filter(({ output_modalities }) => output_modalities.includes('speech'))
     expect(speakers.length).toBeGreaterThan(20)
     for (const { id, supported_voices } of speakers) {
       const voices = supported_voices ?? []
@@ -187,7 +190,7 @@ describe('the snapshot', () => {
     ['google/gemini-2.5-flash-tts', 'Kore', false],
     ['canopylabs/orpheus-v1-english', 'hannah', false],
   ])('%s has the voice %s; that it accepts others is %p', (id, voice, accepts) => {
-    const model = findModel(catalogue, id)?.model
+    const model = findModel(catalog, id)?.model
     expect(model?.supported_voices).toContain(voice)
     const speech = model?.endpoints.map((endpoint) => endpoint.speech)
     expect(new Set(speech?.map((traits) => traits?.accepts_unlisted_voices))).toEqual(new Set([accepts]))
@@ -195,7 +198,7 @@ describe('the snapshot', () => {
 
   test('the model of OpenAI that tells speakers apart says so, others do not', () => {
     const support = (id: string) =>
-      findModel(catalogue, id)?.model.endpoints.map(({ supports_diarization }) => supports_diarization)
+      findModel(catalog, id)?.model.endpoints.map(({ supports_diarization }) => supports_diarization)
     expect(new Set(support('openai/gpt-4o-transcribe-diarize'))).toEqual(new Set([true]))
     expect(new Set(support('openai/whisper-1'))).toEqual(new Set([null]))
   })

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import { type Db, runInSnapshot } from '../platform/db/db.ts'
-import type { CatalogueEditTable } from '../platform/db/schema.ts'
+import type { CatalogEditTable } from '../platform/db/schema.ts'
 
-export type OverrideRow = Selectable<CatalogueEditTable>
+export type OverrideRow = Selectable<CatalogEditTable>
 
 /** Identifies an override. */
 export type OverrideKey = Pick<OverrideRow, 'kind' | 'name' | 'tag'>
@@ -20,7 +20,7 @@ export function compareOverrideKeys(a: OverrideKey, b: OverrideKey): number {
 }
 
 /** Increases with every override, on any node. */
-export async function readCatalogueVersion(db: Db): Promise<number> {
+export async function readCatalogVersion(db: Db): Promise<number> {
   const { value } = await db
     .selectFrom('instance')
     .select('value')
@@ -32,13 +32,13 @@ export async function readCatalogueVersion(db: Db): Promise<number> {
 /** The overrides, with their version. */
 export function readOverrides(db: Db): Promise<{ version: number; rows: OverrideRow[] }> {
   return runInSnapshot(db, async (tx) => ({
-    version: await readCatalogueVersion(tx),
+    version: await readCatalogVersion(tx),
     rows: await listOverrides(tx),
   }))
 }
 
 /** Serializes changes: the update locks the row of the version. */
-export async function incrementCatalogueVersion(tx: Db): Promise<number> {
+export async function incrementCatalogVersion(tx: Db): Promise<number> {
   const { value } = await tx
     .updateTable('instance')
     .set({ value: sql<string>`cast(cast(value as bigint) + 1 as text)` })

@@ -127,11 +127,11 @@ function buildPlan(tasks: Task[], options: RunOptions): RunPlan {
   }
 }
 
-function resolveModels({ catalogue }: Gateway, { models, provider }: RunOptions): Map<string, Model> {
+function resolveModels({ catalog }: Gateway, { models, provider }: RunOptions): Map<string, Model> {
   return new Map(
     models.map((slug) => {
-      const model = findModel(catalogue, slug)?.model
-      if (!model) throw new UsageError(`${slug} is not in the catalogue.`)
+      const model = findModel(catalog, slug)?.model
+      if (!model) throw new UsageError(`${slug} is not in the catalog.`)
       if (provider !== undefined && !model.endpoints.some(({ tag }) => tag === provider))
         throw new UsageError(
           `${slug} has no endpoint ${provider}: it has ${model.endpoints.map(({ tag }) => tag).join(', ')}.`,

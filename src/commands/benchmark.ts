@@ -56,7 +56,7 @@ export function benchmarkCommand(run: CommandRunner): Command {
 
 async function runImport(gateway: Gateway, path: string, options: ImportOptions): Promise<CommandResult> {
   const now = isoNow(gateway.clock)
-  const matcher = new ModelMatcher(gateway.catalogue, resolveMatches(gateway, options.match))
+  const matcher = new ModelMatcher(gateway.catalog, resolveMatches(gateway, options.match))
   const scores = readScores(await readTextFile(path), options)
   const { results, unmatched, superseded } = buildResults(scores, matcher, {
     date: options.date ?? now,
@@ -75,7 +75,7 @@ async function runImport(gateway: Gateway, path: string, options: ImportOptions)
   const lines = [
     `${results.length} scores of ${models} ${models === 1 ? 'model' : 'models'}: ${counts}.`,
     ...(superseded.length > 0 ? [`Other settings of the same models: ${superseded.join(', ')}.`] : []),
-    ...(unmatched.length > 0 ? [`Not in the catalogue (use --match): ${unmatched.join(', ')}.`] : []),
+    ...(unmatched.length > 0 ? [`Not in the catalog (use --match): ${unmatched.join(', ')}.`] : []),
   ]
   return { value, text: lines.join('\n') }
 }
@@ -88,11 +88,11 @@ function readScores(text: string, { source, arena, category }: ImportOptions) {
   }
 }
 
-function resolveMatches({ catalogue }: Gateway, matches: ImportOptions['match']): Map<string, Model> {
+function resolveMatches({ catalog }: Gateway, matches: ImportOptions['match']): Map<string, Model> {
   return new Map(
     matches.map(([name, slug]) => {
-      const model = findModel(catalogue, slug)?.model
-      if (!model) throw new UsageError(`--match: ${slug} is not in the catalogue.`)
+      const model = findModel(catalog, slug)?.model
+      if (!model) throw new UsageError(`--match: ${slug} is not in the catalog.`)
       return [name, model]
     }),
   )

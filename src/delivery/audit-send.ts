@@ -22,18 +22,18 @@ export interface AuditSendOutcome {
   retryAfterMs?: number | undefined
 }
 
-/** Requests at the same time: a message has one event, whose id receivers recognise. */
+/** Requests at the same time: a message has one event, whose id receivers recognize. */
 const parallelRequests = 8
 const maxResponseBytes = 64 * 1024
 
 const secretContext = (id: string) => `audit-destination/${id}`
 
-export function sealAuditSecrets(vault: Vault, id: string, secrets: WebhookSecrets): string {
-  return vault.seal(JSON.stringify(secrets), secretContext(id))
+export function encryptAuditSecrets(vault: Vault, id: string, secrets: WebhookSecrets): string {
+  return vault.encrypt(JSON.stringify(secrets), secretContext(id))
 }
 
 export function openAuditSecrets(vault: Vault, { id, sealed_secrets }: AuditDestination): WebhookSecrets {
-  return JSON.parse(vault.open(sealed_secrets, secretContext(id)))
+  return JSON.parse(vault.decrypt(sealed_secrets, secretContext(id)))
 }
 
 /** Sends entries in their order. Never throws for what the destination does. */

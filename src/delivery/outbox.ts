@@ -53,7 +53,7 @@ export function buildOutboxStatements(
   const text = JSON.stringify(event)
   const size = Buffer.byteLength(text)
   const created_at = new Date(event.endedAt).toISOString()
-  const sealed_event = vault.seal(text, outboxContext(event.id))
+  const sealed_event = vault.encrypt(text, outboxContext(event.id))
   const eventQuery = db
     .insertInto('outbox_events')
     .values({
@@ -87,10 +87,10 @@ export function buildOutboxStatements(
 }
 
 export function openEvent(vault: Vault, row: { id: string; sealed_event: string }): GenerationEvent {
-  return JSON.parse(vault.open(row.sealed_event, outboxContext(row.id)))
+  return JSON.parse(vault.decrypt(row.sealed_event, outboxContext(row.id)))
 }
 
-/** What a sealed event is bound to. */
+/** What a encrypted event is bound to. */
 function outboxContext(id: string): string {
   return `outbox/${id}`
 }

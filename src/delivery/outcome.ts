@@ -32,8 +32,8 @@ export async function recordRejected(
   error: string,
 ): Promise<void> {
   const { db, vault, metrics } = gateway
-  const sealed = sealError(vault, row.id, error)
-  for (const { id } of events) await markFailed(db, row.id, id, sealed)
+  const encrypted = encryptError(vault, row.id, error)
+  for (const { id } of events) await markFailed(db, row.id, id, encrypted)
   metrics.countDeliveries(row.type, 'failed', events.length)
   await recordError(gateway, { row }, error)
 }
@@ -46,7 +46,7 @@ export async function recordError(
 ): Promise<void> {
   await updateHeldState(db, row.id, node.id, {
     last_error_at: isoNow(clock),
-    sealed_error: sealError(vault, row.id, error),
+    sealed_error: encryptError(vault, row.id, error),
   })
 }
 
@@ -63,7 +63,7 @@ export async function recordFailure(
     failures: state.failures,
     retry_at: new Date(clock.now() + waitMs).toISOString(),
     last_error_at: isoNow(clock),
-    sealed_error: sealError(vault, row.id, error),
+    sealed_error: encryptError(vault, row.id, error),
   })
 }
 
@@ -80,7 +80,7 @@ export async function recordGone(gateway: Gateway, { row }: DeliveryTarget, erro
   await updateHeldState(db, row.id, node.id, {
     disabled_reason: error,
     last_error_at: now,
-    sealed_error: sealError(vault, row.id, error),
+    sealed_error: encryptError(vault, row.id, error),
   })
   log.warn({ destination: row.id, type: row.type }, 'a destination responded with 410 and was disabled')
 }
@@ -94,17 +94,17 @@ export async function recordHold(
   await updateHeldState(db, id, node.id, {
     retry_at: new Date(clock.now() + holdMs).toISOString(),
     last_error_at: isoNow(clock),
-    sealed_error: sealError(vault, id, problem),
+    sealed_error: encryptError(vault, id, problem),
   })
   return false
 }
 
 const errorContext = (id: string) => `destination-error/${id}`
 
-function sealError(vault: Vault, id: string, error: string): string {
-  return vault.seal(error, errorContext(id))
+function encryptError(vault: Vault, id: string, error: string): string {
+  return vault.encrypt(error, errorContext(id))
 }
 
-export function openError(vault: Vault, id: string, sealed: string | null): string | null {
-  return sealed === null ? null : vault.open(sealed, errorContext(id))
+export function openError(vault: Vault, id: string, encrypted: string | null): string | null {
+  return encrypted === null ? null : vault.decrypt(encrypted, errorContext(id))
 }

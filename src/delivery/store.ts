@@ -120,10 +120,10 @@ async function listAwaited(db: Db, eventIds: string[]): Promise<Set<string>> {
 }
 
 /** The destination rejected the event itself. */
-export async function markFailed(db: Db, id: string, eventId: string, sealedError: string): Promise<void> {
+export async function markFailed(db: Db, id: string, eventId: string, encryptedError: string): Promise<void> {
   await db
     .updateTable('outbox_deliveries')
-    .set((eb) => ({ state: 'failed', attempts: eb('attempts', '+', 1), sealed_error: sealedError }))
+    .set((eb) => ({ state: 'failed', attempts: eb('attempts', '+', 1), sealed_error: encryptedError }))
     .where('destination_id', '=', id)
     .where('event_id', '=', eventId)
     .execute()

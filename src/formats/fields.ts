@@ -1,7 +1,7 @@
 import { asObject, type JsonObject } from '../platform/json/json-values.ts'
 import type { ModelCall } from './call/call.ts'
 
-/** The names of a call's fields in `x-headgate-dropped`, in the docs and in the catalogue. */
+/** The names of a call's fields in `x-headgate-dropped`, in the docs and in the catalog. */
 export const fieldNames = {
   tools: 'tools',
   toolChoice: 'tool_choice',
@@ -103,7 +103,7 @@ export class Losses {
     return undefined
   }
 
-  /** Adds the given fields, which this dialect cannot express, and the unknown fields of the body. */
+  /** Adds the given fields, which this wire format cannot express, and the unknown fields of the body. */
   addFields(call: ModelCall, ...fields: CallField[]): void {
     for (const field of fields) if (call[field] !== undefined) this.add(fieldNames[field])
     for (const name of call.unknown) this.add(name)

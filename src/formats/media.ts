@@ -4,20 +4,20 @@ import type { JsonObject } from '../platform/json/json-values.ts'
 import type { UpstreamFailure } from './call/failure.ts'
 import type { BilledUnits } from './call/units.ts'
 import type { Usage, UsageCost } from './call/usage.ts'
-import type { DialectName, ServedTier } from './vocabulary.ts'
-import type { DialectDefaults } from './wire-format.ts'
+import type { ServedTier, WireFormatName } from './vocabulary.ts'
+import type { WireFormatDefaults } from './wire-format.ts'
 
 /** A wire format of upstreams for a task other than text. `Call` is the internal form of a request. */
-export interface MediaDialect<Call> {
-  name: DialectName
-  defaults: Pick<DialectDefaults, 'headers' | 'keyHeader' | 'keyScheme'>
+export interface MediaWireFormat<Call> {
+  name: WireFormatName
+  defaults: Pick<WireFormatDefaults, 'headers' | 'keyHeader' | 'keyScheme'>
   encodeRequest(call: Call, target: MediaTarget): MediaUpstreamRequest
   /** Decodes the body of a response with a status of 400 or more. */
   decodeError(status: number, body: unknown): UpstreamFailure
 }
 
 /** A format whose replies are one JSON object. */
-export interface JsonMediaDialect<Call, Reply> extends MediaDialect<Call> {
+export interface JsonMediaWireFormat<Call, Reply> extends MediaWireFormat<Call> {
   /** Null if the body is not a reply of this format. */
   decodeReply(body: JsonObject, call: Call): Reply | null
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createTarget } from '../../test/formats/conformance/targets.ts'
 import { cost, createContext, parseFrames, toFrames } from '../../test/formats/fixtures/chat.ts'
-import { dialects } from './all.ts'
+import { wireFormats } from './all.ts'
 import { collectReply, type ReplyEvent } from './call/event.ts'
 import { zeroUsage } from './call/usage.ts'
 import { decodeReasoningFormat, type FormatNames } from './reasoning-format.ts'
@@ -17,22 +17,22 @@ describe.each(names)('R29 reasoning with the format name %s', (name, format) => 
   test('is decoded from a chat history', () => {
     const details = [{ type: 'reasoning.encrypted', data: 'encrypted', id: 'r1', format: name, index: 0 }]
     const message = { role: 'assistant', content: 'x', reasoning_details: details }
-    const [request] = dialects.chat.client.decodeRequest({ messages: [message] }).messages
+    const [request] = wireFormats.chat.client.decodeRequest({ messages: [message] }).messages
     expect(request?.parts[0]).toMatchObject({ kind: 'reasoning', id: 'r1', format })
   })
 
   test('is decoded from a Responses history, and passes to its own vendor only', () => {
     const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'encrypted', format: name }
     const body = { input: [item] }
-    const [request] = dialects.responses.client.decodeRequest(body).messages
+    const [request] = wireFormats.responses.client.decodeRequest(body).messages
     expect(request?.parts[0]).toMatchObject({ kind: 'reasoning', id: 'rs_1', encrypted: 'encrypted', format })
-    const own = dialects.responses.passthrough.passRequest(
+    const own = wireFormats.responses.passthrough.passRequest(
       body,
       createTarget('responses', { signatureFormat: format }),
     )
     expect(own.body.input).toMatchObject([{ id: 'rs_1', encrypted_content: 'encrypted' }])
     expect(own.dropped).toEqual([])
-    const foreign = dialects.responses.passthrough.passRequest(
+    const foreign = wireFormats.responses.passthrough.passRequest(
       body,
       createTarget('responses', { signatureFormat: 'unknown' }),
     )
@@ -50,24 +50,24 @@ describe.each(names)('R29 signed reasoning in a reply, with the format name %s',
     { type: 'choice-end', choice: 0, reason: 'stop', native: null },
     { type: 'reply-end' },
   ]
-  const encode = (dialect: 'chat' | 'responses', formatNames?: FormatNames) => {
+  const encode = (wireFormat: 'chat' | 'responses', formatNames?: FormatNames) => {
     const context = { ...createContext(), ...(formatNames && { formatNames }) }
-    const writer = dialects[dialect].client.createWriter(context)
+    const writer = wireFormats[wireFormat].client.createWriter(context)
     const stream = events.map((event) => writer.write(event)).join('') + writer.end(zeroUsage, cost)
-    const whole = dialects[dialect].client.encodeReply(collectReply(events), context, cost)
+    const whole = wireFormats[wireFormat].client.encodeReply(collectReply(events), context, cost)
     return { stream, whole: JSON.stringify(whole) }
   }
 
-  test.each(['chat', 'responses'] as const)('%s uses the names of the SDKs', (dialect) => {
-    const { stream, whole } = encode(dialect)
+  test.each(['chat', 'responses'] as const)('%s uses the names of the SDKs', (wireFormat) => {
+    const { stream, whole } = encode(wireFormat)
     for (const text of [stream, whole]) {
       expect(text).toContain(`"format":"${sdkName}"`)
       expect(text).not.toContain(`"format":"${format}"`)
     }
   })
 
-  test.each(['chat', 'responses'] as const)('%s uses neutral names on request', (dialect) => {
-    const { stream, whole } = encode(dialect, 'neutral')
+  test.each(['chat', 'responses'] as const)('%s uses neutral names on request', (wireFormat) => {
+    const { stream, whole } = encode(wireFormat, 'neutral')
     for (const text of [stream, whole]) {
       expect(text).toContain(`"format":"${format}"`)
       expect(text).not.toContain(sdkName)
@@ -86,9 +86,9 @@ describe.each(names)('R29 signed reasoning in a reply, with the format name %s',
     ] as const) {
       const context = { ...createContext(), formatNames }
       const body = { choices: [{ index: 0, message, finish_reason: 'stop' }] }
-      const whole = dialects.chat.passthrough.passReply(body, context, cost, zeroUsage)
+      const whole = wireFormats.chat.passthrough.passReply(body, context, cost, zeroUsage)
       expect(whole).toMatchObject({ choices: [{ message: { reasoning_details: [{ format: shown }] } }] })
-      const relay = dialects.chat.passthrough.createRelay(context)
+      const relay = wireFormats.chat.passthrough.createRelay(context)
       const frames = toFrames([chunk({ content: 'a' }), chunk({ content: 'b' }), chunk(message)])
       const passed = parseFrames(frames.map((frame) => relay.pass(frame)).join(''))
       expect(passed.at(-1)?.data).toContain(`"format":"${shown}"`)

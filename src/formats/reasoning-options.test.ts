@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createTarget } from '../../test/formats/conformance/targets.ts'
 import type { JsonObject } from '../platform/json/json-values.ts'
-import { dialects } from './all.ts'
+import { wireFormats } from './all.ts'
 import { resolveReasoning } from './reasoning-options.ts'
 import type { Target } from './wire-format.ts'
 
@@ -50,8 +50,8 @@ describe('reasoning options of a request that passes in its own format', () => {
   const chat = { messages: [{ role: 'user', content: 'Hello' }] }
   const messages = { max_tokens: 4000, messages: [{ role: 'user', content: 'Hello' }] }
   const gemini = { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }
-  const pass = (name: keyof typeof dialects, body: JsonObject, target: Partial<Target>) =>
-    dialects[name].passthrough.passRequest(body, createTarget(name, target)).body
+  const pass = (name: keyof typeof wireFormats, body: JsonObject, target: Partial<Target>) =>
+    wireFormats[name].passthrough.passRequest(body, createTarget(name, target)).body
   const enabled = { reasoningMode: 'default', reasoning: efforts } as const
   const enabledByBudget = { reasoningMode: 'default', reasoning: budget } as const
   const always = { reasoningMode: 'always', reasoning: efforts } as const

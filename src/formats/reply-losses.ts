@@ -1,7 +1,7 @@
 import { asString } from '../platform/json/json-values.ts'
 import type { ReplyEvent } from './call/event.ts'
 import type { Citation, OutputPart } from './call/part.ts'
-import type { DialectName } from './vocabulary.ts'
+import type { WireFormatName } from './vocabulary.ts'
 
 /** Features of a reply that not every format can express, by their reported names. */
 export type ReplyFeature =
@@ -17,13 +17,16 @@ export type ReplyFeature =
 
 /** What the replies of a format cannot express. */
 export interface ReplyLimits {
-  /** The dialect whose native blocks and citations pass. */
-  dialect: DialectName | null
+  /** The wire format whose native blocks and citations pass. */
+  wireFormat: WireFormatName | null
   unsupported: ReadonlySet<ReplyFeature>
 }
 
-export function createReplyLimits(dialect: DialectName | null, ...unsupported: ReplyFeature[]): ReplyLimits {
-  return { dialect, unsupported: new Set(unsupported) }
+export function createReplyLimits(
+  wireFormat: WireFormatName | null,
+  ...unsupported: ReplyFeature[]
+): ReplyLimits {
+  return { wireFormat, unsupported: new Set(unsupported) }
 }
 
 /** Names of vendor-specific blocks come from the upstream, so their number and length are bounded. */
@@ -77,7 +80,7 @@ function isExtraChoice({ choice }: { choice: number }, { unsupported }: ReplyLim
 }
 
 function listPartLosses(part: OutputPart, limits: ReplyLimits): string[] {
-  const { unsupported, dialect } = limits
+  const { unsupported, wireFormat } = limits
   switch (part.kind) {
     case 'text': {
       const hasLostCitation = part.citations?.some((citation) => isCitationLost(citation, limits))
@@ -95,20 +98,20 @@ function listPartLosses(part: OutputPart, limits: ReplyLimits): string[] {
     case 'reasoning':
       return lossIfUnsupported(limits, 'reasoning_signature', part.signature ?? part.encrypted)
     case 'opaque':
-      return part.dialect === dialect ? [] : [`block:${blockTypeOf(part.value, part.dialect)}`]
+      return part.wireFormat === wireFormat ? [] : [`block:${blockTypeOf(part.value, part.wireFormat)}`]
     default:
       return []
   }
 }
 
-function blockTypeOf(value: Record<string, unknown>, dialect: DialectName): string {
-  return (asString(value.type) ?? Object.keys(value)[0] ?? dialect).slice(0, maxTypeLength)
+function blockTypeOf(value: Record<string, unknown>, wireFormat: WireFormatName): string {
+  return (asString(value.type) ?? Object.keys(value)[0] ?? wireFormat).slice(0, maxTypeLength)
 }
 
-/** A citation of neither a URL nor a file only has meaning in its own dialect. */
-function isCitationLost({ url, file, native }: Citation, { dialect, unsupported }: ReplyLimits): boolean {
+/** A citation of neither a URL nor a file only has meaning in its own wire format. */
+function isCitationLost({ url, file, native }: Citation, { wireFormat, unsupported }: ReplyLimits): boolean {
   if (unsupported.has('citations')) return true
-  return url === undefined && file === undefined && native?.dialect !== dialect
+  return url === undefined && file === undefined && native?.wireFormat !== wireFormat
 }
 
 /** An SSE comment, which clients ignore. */

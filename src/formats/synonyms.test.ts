@@ -11,7 +11,7 @@ const routers = new Set([
 ])
 const translate = (body: JsonObject) => translateSynonyms(body, (name) => routers.has(name))
 
-test('router models, unless the catalogue has a model of that name', () => {
+test('router models, unless the catalog has a model of that name', () => {
   expect(translate({ model: 'openrouter/auto', models: ['openrouter/fusion', 'lab/chat'] })).toEqual({
     model: 'service/auto',
     models: ['service/fusion', 'lab/chat'],

@@ -9,15 +9,15 @@ import {
 } from '../../test/formats/conformance/round-trip.ts'
 import { createTarget } from '../../test/formats/conformance/targets.ts'
 import type { JsonObject } from '../platform/json/json-values.ts'
-import { dialects } from './all.ts'
+import { wireFormats } from './all.ts'
 import { collectReply } from './call/event.ts'
 import { zeroUsage } from './call/usage.ts'
 import { decodeServedTier } from './tier.ts'
-import type { GenerateDialect, ServiceTier } from './vocabulary.ts'
+import type { GenerateWireFormat, ServiceTier } from './vocabulary.ts'
 
 /** The request field of each format, and its value for each tier. */
 const tierFields: Record<
-  GenerateDialect,
+  GenerateWireFormat,
   { field: string; priority: string | undefined; flex: string | undefined }
 > = {
   chat: { field: 'service_tier', priority: 'priority', flex: 'flex' },
@@ -26,8 +26,8 @@ const tierFields: Record<
   // Committed capacity; there is no tier below the standard price.
   messages: { field: 'service_tier', priority: 'auto', flex: undefined },
 }
-const names = Object.keys(tierFields) as GenerateDialect[]
-const bodies: Record<GenerateDialect, JsonObject> = {
+const names = Object.keys(tierFields) as GenerateWireFormat[]
+const bodies: Record<GenerateWireFormat, JsonObject> = {
   chat: { messages: [{ role: 'user', content: 'Hello' }] },
   responses: { input: 'Hello' },
   gemini: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
@@ -35,14 +35,14 @@ const bodies: Record<GenerateDialect, JsonObject> = {
 }
 
 function encodeTier(
-  name: GenerateDialect,
+  name: GenerateWireFormat,
   path: string,
   incoming: string | undefined,
   tier: ServiceTier | null,
 ) {
   const { field } = tierFields[name]
   const body = { ...bodies[name], ...(incoming !== undefined && { [field]: incoming }) }
-  const { client, upstream, passthrough } = dialects[name]
+  const { client, upstream, passthrough } = wireFormats[name]
   const target = createTarget(name, { tier })
   const request =
     path === 'passed'
@@ -83,7 +83,7 @@ describe.each(names)('tiers in requests to %s', (name) => {
 
 test('fast mode of the Messages format is only sent to the priority tier', () => {
   const pass = (tier: ServiceTier | null) =>
-    dialects.messages.passthrough.passRequest(
+    wireFormats.messages.passthrough.passRequest(
       { ...bodies.messages, speed: 'fast' },
       createTarget('messages', { tier }),
     )
@@ -102,7 +102,7 @@ describe.each(names)('tiers in replies of %s', (name) => {
   ]
   const contextAt = (tier: ServiceTier | null) => ({ ...createContext(), tier })
   const decodeTier = (body: JsonObject) =>
-    collectReply(dialects[name].upstream.decodeReply(body)).start.serviceTier
+    collectReply(wireFormats[name].upstream.decodeReply(body)).start.serviceTier
   const decodeStreamedTier = (text: string) =>
     collectReply(decodeFrames(name, parseFrames(text))).start.serviceTier
 
@@ -118,12 +118,12 @@ describe.each(names)('tiers in replies of %s', (name) => {
 
   test('the tier that the upstream reports wins, and passes', () => {
     const text = encodeStream(name, events('default'))
-    const relay = dialects[name].passthrough.createRelay(contextAt('priority'))
+    const relay = wireFormats[name].passthrough.createRelay(contextAt('priority'))
     const passed = parseFrames(text).map((frame) => relay.pass(frame))
     expect(relay.summary.tier).toBe('default')
     passed.push(relay.end(zeroUsage, cost))
     expect(decodeStreamedTier(passed.join(''))).toBe('default')
-    const reply = dialects[name].passthrough.passReply(
+    const reply = wireFormats[name].passthrough.passReply(
       encodeWhole(name, events('default')),
       contextAt('priority'),
       cost,
@@ -140,7 +140,7 @@ describe.each(names)('tiers in replies of %s', (name) => {
       if (silent[field]) silent[field] = usage
     }
     expect(
-      decodeTier(dialects[name].passthrough.passReply(silent, contextAt('priority'), cost, zeroUsage)),
+      decodeTier(wireFormats[name].passthrough.passReply(silent, contextAt('priority'), cost, zeroUsage)),
     ).toBe('priority')
   })
 })
@@ -156,7 +156,7 @@ test('the tier names of vendors are decoded, and names that are no tier are not'
 })
 
 test('a spliced chat chunk has the normalized tier', () => {
-  const relay = dialects.chat.passthrough.createRelay({ ...createContext({ n: 1 }), tier: null })
+  const relay = wireFormats.chat.passthrough.createRelay({ ...createContext({ n: 1 }), tier: null })
   const chunk = (content: string) => ({
     event: '',
     data: JSON.stringify({

@@ -17,14 +17,14 @@ export const outputModalities = [
 export type OutputModality = (typeof outputModalities)[number]
 
 /** The formats that generate text. */
-export const generateDialects = ['chat', 'messages', 'responses', 'gemini'] as const
-export type GenerateDialect = (typeof generateDialects)[number]
+export const generateWireFormats = ['chat', 'messages', 'responses', 'gemini'] as const
+export type GenerateWireFormat = (typeof generateWireFormats)[number]
 
 export interface TaskTraits {
   /** A model serves the task if it has one of these outputs. */
   outputs: readonly OutputModality[]
   /** The wire formats of the task. */
-  dialects: readonly string[]
+  wireFormats: readonly string[]
   /** The name in records of generations. */
   apiType: string
   /** Its requests are retained at every provider, whatever the policy of the endpoint. */
@@ -33,27 +33,27 @@ export interface TaskTraits {
 
 /** What a request asks a model to do. */
 export const tasks = {
-  text: { outputs: ['text', 'image', 'audio'], dialects: generateDialects, apiType: 'completions' },
+  text: { outputs: ['text', 'image', 'audio'], wireFormats: generateWireFormats, apiType: 'completions' },
   embeddings: {
     outputs: ['embeddings'],
-    dialects: ['embeddings', 'gemini-embeddings', 'cohere-embeddings', 'voyage-embeddings'],
+    wireFormats: ['embeddings', 'gemini-embeddings', 'cohere-embeddings', 'voyage-embeddings'],
     apiType: 'embeddings',
   },
-  rerank: { outputs: ['rerank'], dialects: ['rerank', 'voyage-rerank'], apiType: 'rerank' },
-  moderations: { outputs: ['text'], dialects: ['moderations'], apiType: 'moderations' },
+  rerank: { outputs: ['rerank'], wireFormats: ['rerank', 'voyage-rerank'], apiType: 'rerank' },
+  moderations: { outputs: ['text'], wireFormats: ['moderations'], apiType: 'moderations' },
   images: {
     outputs: ['image'],
-    dialects: ['images', 'pixel-images', 'gemini-images', 'imagen'],
+    wireFormats: ['images', 'pixel-images', 'gemini-images', 'imagen'],
     apiType: 'image',
   },
   speech: {
     outputs: ['speech'],
-    dialects: ['speech', 'gemini-speech', 'elevenlabs-speech', 'deepgram-speech'],
+    wireFormats: ['speech', 'gemini-speech', 'elevenlabs-speech', 'deepgram-speech'],
     apiType: 'tts',
   },
   transcriptions: {
     outputs: ['transcription'],
-    dialects: [
+    wireFormats: [
       'transcriptions',
       'mistral-transcriptions',
       'elevenlabs-transcriptions',
@@ -63,7 +63,7 @@ export const tasks = {
   },
   video: {
     outputs: ['video'],
-    dialects: ['video', 'gemini-video', 'video-jobs'],
+    wireFormats: ['video', 'gemini-video', 'video-jobs'],
     apiType: 'video',
     // A job is stored until it has ended, and its video for longer.
     retains: true,
@@ -75,29 +75,29 @@ export type TaskName = keyof typeof tasks
 export const maxImageReferences = 16
 
 /** The wire formats of a task. */
-export type TaskDialect<T extends TaskName> = (typeof tasks)[T]['dialects'][number]
-export type DialectName = TaskDialect<TaskName>
+export type TaskWireFormat<T extends TaskName> = (typeof tasks)[T]['wireFormats'][number]
+export type WireFormatName = TaskWireFormat<TaskName>
 
 /** The wire formats of upstreams. */
-export const dialectNames: readonly DialectName[] = Object.values(tasks).flatMap(({ dialects }) => [
-  ...dialects,
+export const wireFormatNames: readonly WireFormatName[] = Object.values(tasks).flatMap(({ wireFormats }) => [
+  ...wireFormats,
 ])
 
 /** The same by task, for lookups. */
-export const taskDialects = Object.fromEntries(
-  Object.entries(tasks).map(([name, { dialects }]) => [name, new Set<string>(dialects)]),
+export const taskWireFormats = Object.fromEntries(
+  Object.entries(tasks).map(([name, { wireFormats }]) => [name, new Set<string>(wireFormats)]),
 ) as Record<string, ReadonlySet<string>> as Readonly<Record<TaskName, ReadonlySet<string>>>
 
 /** The wire formats of every task that a model with these outputs serves. */
-export function listDialects(outputModalities: readonly OutputModality[]): ReadonlySet<DialectName> {
+export function listWireFormats(outputModalities: readonly OutputModality[]): ReadonlySet<WireFormatName> {
   const served = Object.values(tasks).filter(({ outputs }) =>
     outputs.some((output: OutputModality) => outputModalities.includes(output)),
   )
-  return new Set(served.flatMap(({ dialects }): readonly DialectName[] => dialects))
+  return new Set(served.flatMap(({ wireFormats }): readonly WireFormatName[] => wireFormats))
 }
 
-export function isGenerateDialect(name: DialectName): name is GenerateDialect {
-  return taskDialects.text.has(name)
+export function isGenerateWireFormat(name: WireFormatName): name is GenerateWireFormat {
+  return taskWireFormats.text.has(name)
 }
 
 /** Optional features of a wire format, which only some upstreams support. */

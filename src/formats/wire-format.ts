@@ -13,14 +13,14 @@ import type { Usage, UsageCost } from './call/usage.ts'
 import type { FormatNames } from './reasoning-format.ts'
 import type { ListPaths } from './reply-lists.ts'
 import type { ReplyLimits } from './reply-losses.ts'
-import type { DialectName, ServedTier, ServiceTier, WireCapability } from './vocabulary.ts'
+import type { ServedTier, ServiceTier, WireCapability, WireFormatName } from './vocabulary.ts'
 
 /**
- * A wire format, usable on both sides: with clients, and with upstreams. Dialects do no I/O and contain no
+ * A wire format, usable on both sides: with clients, and with upstreams. Wire formats do no I/O and contain no
  * provider-specific code.
  */
-export interface Dialect {
-  name: DialectName
+export interface WireFormat {
+  name: WireFormatName
   /** Decodes requests of clients and encodes replies to them. */
   client: ClientCodec
   /** Encodes requests to upstreams and decodes their replies. */
@@ -55,7 +55,7 @@ export interface ClientCodec {
 
 export interface UpstreamCodec {
   /** Defaults of the format, which a provider may override. */
-  defaults: DialectDefaults
+  defaults: WireFormatDefaults
   /** The endpoint that counts prompt tokens; absent if the format has none. */
   tokenCounting?: TokenCounting
   encodeRequest(call: ModelCall, target: Target): UpstreamRequest
@@ -80,7 +80,7 @@ export interface TokenCounting {
   acceptedFields?: readonly string[]
 }
 
-export interface DialectDefaults {
+export interface WireFormatDefaults {
   /** The header of the API key; `Authorization: Bearer` when absent. */
   keyHeader?: string
   /** The scheme of the key in `Authorization`; `Bearer` when absent. */
@@ -113,7 +113,7 @@ export interface Target {
   stream: boolean
   /** The endpoint's limit, for formats that require `max_tokens`. */
   maxOutputTokens: number | null
-  /** Null when the catalogue does not list the model as a reasoning model. */
+  /** Null when the catalog does not list the model as a reasoning model. */
   reasoning: ReasoningCapability | null
   /** The format of reasoning signatures the upstream accepts. */
   signatureFormat: ReasoningFormat
@@ -121,7 +121,7 @@ export interface Target {
   reasoningHistory: ReasoningHistory
   /** Names of fields (see `fieldNames`) this upstream rejects; the encoder drops and reports them. */
   unsupportedFields: ReadonlySet<string>
-  /** Features of the dialect that not every upstream has. */
+  /** Features of the wire format that not every upstream has. */
   capabilities: ReadonlySet<WireCapability>
   /** Whether the model reasons by default or always; null: as the request says. */
   reasoningMode: 'default' | 'always' | null

@@ -161,13 +161,13 @@ export async function syncEnvironmentKey(deps: AuditDeps, secret: string | null)
   })
 }
 
-const sealContext = 'instance/seal_check'
+const encryptionContext = 'instance/seal_check'
 
-/** Whether the vault opens what this database was sealed with; a new database is marked with the vault. */
+/** Whether the vault opens what this database was encrypted with; a new database is marked with the vault. */
 export async function hasMatchingVaultKey(db: Db, vault: Vault): Promise<boolean> {
   await db
     .insertInto('instance')
-    .values({ name: 'seal_check', value: vault.seal('headgate', sealContext) })
+    .values({ name: 'seal_check', value: vault.encrypt('headgate', encryptionContext) })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
   const row = await db
@@ -176,7 +176,7 @@ export async function hasMatchingVaultKey(db: Db, vault: Vault): Promise<boolean
     .where('name', '=', 'seal_check')
     .executeTakeFirstOrThrow()
   try {
-    return vault.open(row.value, sealContext) === 'headgate'
+    return vault.decrypt(row.value, encryptionContext) === 'headgate'
   } catch {
     return false
   }

@@ -5,8 +5,8 @@ import type { RoutingPlans } from '../analytics/request-log/plans.ts'
 import type { RejectedRequests } from '../analytics/request-log/rejected.ts'
 import type { RollupThread } from '../analytics/rollups/rollup-thread.ts'
 import type { Benchmarks } from '../catalog/benchmarks/benchmarks.ts'
-import type { Catalogue } from '../catalog/catalog.ts'
-import type { CatalogueOverrides } from '../catalog/overrides.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { CatalogOverrides } from '../catalog/overrides.ts'
 import type { RequestSigner } from '../catalog/provider-auth/request-signer.ts'
 import type { Config } from '../config.ts'
 import type { ContainerService } from '../containers/service.ts'
@@ -49,7 +49,7 @@ import type { Settings } from './settings.ts'
 
 /**
  * The components of a running process, passed as the first argument. `settings`, `overrides` and `catalogue` are
- * replaced when headgate.yaml is reloaded or an operator changes the catalogue.
+ * replaced when headgate.yaml is reloaded or an operator changes the catalog.
  */
 export interface Gateway {
   readonly config: Config
@@ -130,6 +130,6 @@ export interface Gateway {
   /** A stop signal has arrived: the server accepts requests for a while, so that balancers notice. */
   isDraining: boolean
   settings: Settings
-  overrides: CatalogueOverrides
-  catalogue: Catalogue
+  overrides: CatalogOverrides
+  catalog: Catalog
 }

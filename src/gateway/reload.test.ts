@@ -4,7 +4,7 @@ import { findSettingsPath } from '../config.ts'
 import { reloadSettings } from './reload.ts'
 
 const problem =
-  'moderation.model: "sandbox/painter" is not a model with an endpoint of the dialect moderations'
+  'moderation.model: "sandbox/painter" is not a model with an endpoint of the wire format moderations'
 const settings = (model: string) => `moderation: { model: ${model} }`
 
 test('moderation.model must be a model for moderations', async () => {

@@ -1,56 +1,56 @@
-import { buildCatalogue, type Catalogue, type CatalogueSources } from '../catalog/catalog.ts'
+import { buildCatalog, type Catalog, type CatalogSources } from '../catalog/catalog.ts'
 import { findModelForTask } from '../catalog/lookup.ts'
-import { applyOverrides, type CatalogueOverrides, formatOverrideKey } from '../catalog/overrides.ts'
+import { applyOverrides, type CatalogOverrides, formatOverrideKey } from '../catalog/overrides.ts'
 import { providers } from '../catalog/providers/all.ts'
-import { type OverrideRow, readCatalogueVersion, readOverrides } from '../catalog/store.ts'
+import { type OverrideRow, readCatalogVersion, readOverrides } from '../catalog/store.ts'
 import { ConfigError } from '../config.ts'
 import type { Gateway } from './gateway.ts'
 import { readSettings, type Settings } from './settings.ts'
 
-/** The sources of the catalogue without its overrides. */
-export function buildCatalogueSources({
+/** The sources of the catalog without its overrides. */
+export function buildCatalogSources({
   config,
   settings,
-}: Pick<Gateway, 'config' | 'settings'>): CatalogueSources {
+}: Pick<Gateway, 'config' | 'settings'>): CatalogSources {
   const { environment } = config
   return { settings, providers, environment, disabledRouters: settings.routers.disabled }
 }
 
-/** The catalogue with the overrides applied last. */
-export function composeCatalogue(
+/** The catalog with the overrides applied last. */
+export function composeCatalog(
   parts: Pick<Gateway, 'config' | 'settings' | 'vault'>,
   { version, rows }: { version: number; rows: readonly OverrideRow[] },
-): { catalogue: Catalogue; overrides: CatalogueOverrides } {
-  const sources = buildCatalogueSources(parts)
+): { catalog: Catalog; overrides: CatalogOverrides } {
+  const sources = buildCatalogSources(parts)
   const overrides = { version, rows, ...applyOverrides(sources, rows, parts.vault) }
-  return { catalogue: buildCatalogue({ ...sources, settings: overrides.declared }), overrides }
+  return { catalog: buildCatalog({ ...sources, settings: overrides.declared }), overrides }
 }
 
 /** Reloads headgate.yaml. */
 export function reloadSettings(gateway: Gateway): void {
   const settings = readSettings(gateway.config)
   assertModerationModel({ config: gateway.config, settings })
-  replaceCatalogue(gateway, settings, gateway.overrides)
+  replaceCatalog(gateway, settings, gateway.overrides)
 }
 
 /** Checked without overrides: one that removes the model later must not prevent a start. */
 export function assertModerationModel(parts: Pick<Gateway, 'config' | 'settings'>): void {
   const { model } = parts.settings.moderation
   if (model === null) return
-  const catalogue = buildCatalogue(buildCatalogueSources(parts))
-  if (findModelForTask(catalogue, model, 'moderations')) return
+  const catalog = buildCatalog(buildCatalogSources(parts))
+  if (findModelForTask(catalog, model, 'moderations')) return
   throw new ConfigError(
-    `moderation.model: "${model}" is not a model with an endpoint of the dialect moderations. Declare one in \`models\`, or name another.`,
+    `moderation.model: "${model}" is not a model with an endpoint of the wire format moderations. Declare one in \`models\`, or name another.`,
   )
 }
 
 /** Loads overrides written by other nodes. While the database is unavailable, the last known ones remain. */
 export async function pollOverrides(gateway: Gateway, knownVersion?: number): Promise<void> {
   const current = gateway.overrides
-  if ((knownVersion ?? (await readCatalogueVersion(gateway.db))) === current.version) return
+  if ((knownVersion ?? (await readCatalogVersion(gateway.db))) === current.version) return
   const latest = await readOverrides(gateway.db)
   // Otherwise an override written by this node is newer, and the next poll compares again.
-  if (gateway.overrides === current) replaceCatalogue(gateway, gateway.settings, latest)
+  if (gateway.overrides === current) replaceCatalog(gateway, gateway.settings, latest)
 }
 
 /** Overrides written by this node; concurrent writes may finish out of order. */
@@ -58,21 +58,21 @@ export function installOverrides(
   gateway: Gateway,
   latest: { version: number; rows: readonly OverrideRow[] },
 ): void {
-  if (latest.version > gateway.overrides.version) replaceCatalogue(gateway, gateway.settings, latest)
+  if (latest.version > gateway.overrides.version) replaceCatalog(gateway, gateway.settings, latest)
 }
 
-function replaceCatalogue(
+function replaceCatalog(
   gateway: Gateway,
   settings: Settings,
   latest: { version: number; rows: readonly OverrideRow[] },
 ): void {
   const before = gateway.overrides
-  const { catalogue, overrides } = composeCatalogue(
+  const { catalog, overrides } = composeCatalog(
     { config: gateway.config, vault: gateway.vault, settings },
     latest,
   )
-  resetMovedEndpoints(gateway, catalogue)
-  Object.assign(gateway, { settings, catalogue, overrides })
+  resetMovedEndpoints(gateway, catalog)
+  Object.assign(gateway, { settings, catalog, overrides })
   // Cached replies may come from providers whose data policy has changed.
   gateway.responseCache.clear()
   logOverrideProblems(gateway, before)
@@ -80,8 +80,8 @@ function replaceCatalogue(
 
 /** Cooldowns and failures of a provider do not apply to its new account or address. */
 function resetMovedEndpoints(
-  { catalogue: before, routing }: Gateway,
-  { providers: now, models }: Catalogue,
+  { catalog: before, routing }: Gateway,
+  { providers: now, models }: Catalog,
 ): void {
   const installedBefore = new Map(
     before.providers.map(({ slug, installation }) => [slug, JSON.stringify(installation)]),
@@ -100,12 +100,12 @@ function resetMovedEndpoints(
 /** Logs each problem once per node. */
 export function logOverrideProblems(
   { log, overrides }: Pick<Gateway, 'log' | 'overrides'>,
-  before?: CatalogueOverrides,
+  before?: CatalogOverrides,
 ): void {
   for (const row of overrides.rows) {
     const problem = overrides.problems.get(formatOverrideKey(row))?.message
     if (problem === undefined || problem === before?.problems.get(formatOverrideKey(row))?.message) continue
     const { kind, name, tag } = row
-    log.warn({ kind, name, ...(tag && { tag }), problem }, 'catalogue override ignored')
+    log.warn({ kind, name, ...(tag && { tag }), problem }, 'catalog override ignored')
   }
 }

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { z } from 'zod'
 import { appSubcategories } from '../analytics/datasets/app-categories.ts'
 import { normalizeAppUrl } from '../analytics/datasets/app-url.ts'
-import { createDeclarationCheck, type DeclaredCatalogue, declaredProvider } from '../catalog/declared.ts'
+import { createDeclarationCheck, type DeclaredCatalog, declaredProvider } from '../catalog/declared.ts'
 import { declaredModel } from '../catalog/declared-model.ts'
 import { pricing } from '../catalog/price.ts'
 import { providers } from '../catalog/providers/all.ts'
@@ -317,7 +317,7 @@ const settingsSchema = settingsFields
   .superRefine(createDeclarationCheck(providers))
 
 /** The validated headgate.yaml. */
-export type Settings = z.output<typeof settingsSchema> & Pick<DeclaredCatalogue, 'declaredAt'>
+export type Settings = z.output<typeof settingsSchema> & Pick<DeclaredCatalog, 'declaredAt'>
 
 /** Looks for the file each time: it may have been created since the start. */
 export function readSettings(config: Config): Settings {

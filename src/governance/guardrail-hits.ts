@@ -24,7 +24,7 @@ export const hitRecord = z
     part: z.string().describe('Where: a kind of content, or the name of the rule.'),
     role: z.string().nullable().describe('Whose message; null outside of messages.'),
     count: z.int().describe('The number of matches.'),
-    kinds: z.array(z.string()).describe('What a filter of several kinds recognised.'),
+    kinds: z.array(z.string()).describe('What a filter of several kinds recognized.'),
     layers: z.array(z.enum(layerNames)).describe('The guardrails that have the rule.'),
   })
   .meta({ id: 'GuardrailHit' })

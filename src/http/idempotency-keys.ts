@@ -57,7 +57,7 @@ export async function claimIdempotencyKey(
   return known ?? claimIdempotencyKey(db, clock, request)
 }
 
-/** The request had its effect. `response` is sealed; null if it is not stored. */
+/** The request had its effect. `response` is encrypted; null if it is not stored. */
 export async function storeIdempotentResponse(
   db: Db,
   { id, organizationId }: Pick<NewIdempotencyKey, 'id' | 'organizationId'>,

@@ -175,7 +175,7 @@ describeOnEachDatabase('Idempotency-Key', (server) => {
     for (const id of (await listIds()).filter((known) => !before.has(known))) {
       const headers = [['content-type', 'application/json']]
       const stored = { status: 201, headers, body: JSON.stringify(first.body) }
-      const response = gateway.vault.seal(JSON.stringify(stored), `idempotency:${id}`)
+      const response = gateway.vault.encrypt(JSON.stringify(stored), `idempotency:${id}`)
       await gateway.db.updateTable('idempotency_keys').set({ response }).where('id', '=', id).execute()
     }
     const second = await createKey('earlier', 'earlier')

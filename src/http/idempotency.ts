@@ -93,7 +93,7 @@ async function replay(request: KeyedRequest, known: IdempotencyKey, fingerprint:
   if (known.fingerprint !== fingerprint) throw gatewayError('idempotency_key_reused')
   const { gateway, reach } = request
   if (known.response === null) throw noResponseError(gateway, known)
-  const stored = JSON.parse(gateway.vault.open(known.response, contextOf(known.id))) as StoredResponse
+  const stored = JSON.parse(gateway.vault.decrypt(known.response, contextOf(known.id))) as StoredResponse
   const { status, headers, body, reach: storedReach = unknownReach, form = null } = stored
   if (!isReachWithin(storedReach, reach)) throw gatewayError('forbidden', narrowedReachMessage)
   if (form !== null && form !== (await hashBody(request))) throw gatewayError('idempotency_key_reused')
@@ -136,7 +136,7 @@ interface StoredResponse {
 
 const unknownReach: StoredReach = { everywhere: true, workspaceIds: [], ownWorkspaceIds: [] }
 
-/** Binds what is sealed to its row. */
+/** Binds what is encrypted to its row. */
 function contextOf(id: string): string {
   return `idempotency:${id}`
 }
@@ -153,15 +153,15 @@ async function remember(
   const body = await response.text()
   await runQuietly(gateway, 'response of an idempotent request not stored', () => {
     const stored = { status, headers, body, reach: toStoredReach(reach), form: form?.value ?? null }
-    return storeIdempotentResponse(gateway.db, claim, sealResponse(gateway, claim, stored))
+    return storeIdempotentResponse(gateway.db, claim, encryptResponse(gateway, claim, stored))
   })
   return new Response(body, { status, headers })
 }
 
 /** Null for a response that is too long to be stored. */
-function sealResponse({ vault }: Gateway, { id }: Claim, stored: StoredResponse): string | null {
+function encryptResponse({ vault }: Gateway, { id }: Claim, stored: StoredResponse): string | null {
   if (Buffer.byteLength(stored.body) > maxResponseBytes) return null
-  return vault.seal(JSON.stringify(stored), contextOf(id))
+  return vault.encrypt(JSON.stringify(stored), contextOf(id))
 }
 
 /** Says that the header had no effect. */

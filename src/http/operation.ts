@@ -18,7 +18,7 @@ type Schema = z.ZodType
 type SchemaOutput<S> = S extends Schema ? z.output<S> : undefined
 type SchemaInput<S> = S extends Schema ? z.input<S> : undefined
 
-/** The input of a handler: parsed, validated and authorised. */
+/** The input of a handler: parsed, validated and authorized. */
 export interface OperationContext<A extends Access, P, Q, B> {
   gateway: Gateway
   caller: A extends 'public' ? null : Caller
@@ -50,7 +50,7 @@ export interface RawBody extends RawContent {
 interface InferenceOptions extends Pick<ClientCodec, 'encodeError' | 'errorSchema'> {
   /** The schema of the body, where the path decides it; throws if the path names what is not offered. */
   selectBody?: (params: Readonly<Record<string, string>>) => Schema
-  /** Another format accepted at this path, recognised by a field that only it has. */
+  /** Another format accepted at this path, recognized by a field that only it has. */
   alternateFormat?: { field: string; body: Schema }
   /** True for simple bodies that the schema would return unchanged: they skip validation. */
   isPlain?: (body: unknown) => boolean

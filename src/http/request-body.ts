@@ -113,7 +113,7 @@ function countUnlessShallow(text: string): JsonCounter | null {
 
 /** With the names of this API. In Azure paths the deployment is the model. */
 function prepareBody(
-  { catalogue }: Gateway,
+  { catalog }: Gateway,
   { inference }: Operation,
   text: string,
   body: unknown,
@@ -123,7 +123,7 @@ function prepareBody(
   if (!received) return { text, body }
   const named = inference ? received : translateFieldNames(received)
   const translated = mayHaveSynonyms(text)
-    ? translateSynonyms(named, (name) => findModelOrRouter(catalogue, name) !== undefined)
+    ? translateSynonyms(named, (name) => findModelOrRouter(catalog, name) !== undefined)
     : named
   const prepared = deployment === undefined ? translated : { ...translated, model: deployment }
   return prepared === received

@@ -246,7 +246,7 @@ describeOnSqlite(
       const status = (await (await get('/status')).json()) as Record<string, Record<string, unknown>>
       expect(status.status as unknown).toBe('ok')
       expect(status.dependencies?.database).toMatchObject({ status: 'ok' })
-      expect(status.catalogue?.snapshot).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+      expect(status.catalog?.snapshot).toMatch(/^\d{4}-\d{2}-\d{2}$/)
     })
 
     test('metrics count requests by operation and status, and contain nothing a client sent', async () => {

@@ -81,7 +81,7 @@ async function buildStatus(gateway: Gateway) {
         when_down: 'inference requests fail with 503; charges wait until they can be written',
       },
     },
-    catalogue: { snapshot: gateway.catalogue.snapshotDate, models: gateway.catalogue.models.length },
+    catalog: { snapshot: gateway.catalog.snapshotDate, models: gateway.catalog.models.length },
   }
 }
 

@@ -8,7 +8,7 @@ function toRange(text: string): string {
   return text.includes(':') ? `${text}/128` : `${text}/32`
 }
 
-/** How members sign in, and how their requests are recognised. */
+/** How members sign in, and how their requests are recognized. */
 export const identitySettings = {
   /** Reverse proxies whose `X-Forwarded-For` is believed: addresses or ranges such as 10.0.0.0/8. */
   trusted_proxies: z

@@ -162,10 +162,12 @@ export function openWebhookSecret(
   vault: Vault,
   { id, sealed_webhook_secret }: Pick<NotificationRule, 'id' | 'sealed_webhook_secret'>,
 ): string | null {
-  return sealed_webhook_secret === null ? null : vault.open(sealed_webhook_secret, webhookSecretContext(id))
+  return sealed_webhook_secret === null
+    ? null
+    : vault.decrypt(sealed_webhook_secret, webhookSecretContext(id))
 }
 
-/** What the sealed secret of a rule is bound to. */
+/** What the encrypted secret of a rule is bound to. */
 export function webhookSecretContext(ruleId: string): string {
   return `notification-webhook/${ruleId}`
 }

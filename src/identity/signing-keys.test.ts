@@ -30,11 +30,11 @@ describeOnEachDatabase('signing keys', (server) => {
     expect(await listPublished()).toEqual([keys[0]?.kid])
   })
 
-  test('the private key is sealed, and bound to its row', async () => {
+  test('the private key is encrypted, and bound to its row', async () => {
     const [key] = await server().gateway.db.selectFrom('signing_keys').selectAll().execute()
     expect(key?.sealed_private_jwk).toStartWith('v1.')
     expect(key?.public_jwk).not.toContain('"d"')
-    expect(() => server().gateway.vault.open(key?.sealed_private_jwk ?? '', 'signing-key/other')).toThrow()
+    expect(() => server().gateway.vault.decrypt(key?.sealed_private_jwk ?? '', 'signing-key/other')).toThrow()
   })
 
   test('a rotated key verifies for an hour beside its successor', async () => {

@@ -50,7 +50,7 @@ export async function requireCurrentKey(deps: SigningKeyDeps): Promise<SigningKe
 }
 
 export function openPrivateKey(vault: Vault, { kid, sealed_private_jwk }: SigningKey): JWK {
-  return JSON.parse(vault.open(sealed_private_jwk, contextOf(kid))) as JWK
+  return JSON.parse(vault.decrypt(sealed_private_jwk, contextOf(kid))) as JWK
 }
 
 /** Replaces the key that signs. Its predecessors verify for some time, unless they are revoked. */
@@ -94,7 +94,7 @@ async function generateKey({ clock, vault }: Omit<SigningKeyDeps, 'db'>): Promis
     kid,
     purpose,
     public_jwk: JSON.stringify(publicJwk),
-    sealed_private_jwk: vault.seal(JSON.stringify(privateJwk), contextOf(kid)),
+    sealed_private_jwk: vault.encrypt(JSON.stringify(privateJwk), contextOf(kid)),
     created_at: isoNow(clock),
     retired_at: null,
   }

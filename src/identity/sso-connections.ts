@@ -22,12 +22,12 @@ export function scopesOf({ scopes }: SsoConnection): string[] {
   return JSON.parse(scopes)
 }
 
-export function sealClientSecret(vault: Vault, connectionId: string, secret: string): string {
-  return vault.seal(secret, `sso_connections:${connectionId}`)
+export function encryptClientSecret(vault: Vault, connectionId: string, secret: string): string {
+  return vault.encrypt(secret, `sso_connections:${connectionId}`)
 }
 
 export function openClientSecret(vault: Vault, { id, sealed_client_secret }: SsoConnection): string {
-  return vault.open(sealed_client_secret, `sso_connections:${id}`)
+  return vault.decrypt(sealed_client_secret, `sso_connections:${id}`)
 }
 
 /** For a visitor who is not signed in; others use `findOwnConnection`. */

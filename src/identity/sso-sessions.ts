@@ -7,7 +7,7 @@ import { deleteExpiredRows, endSessions } from './sessions.ts'
 
 export type SsoSession = Selectable<SsoSessionTable>
 
-/** Binds a sealed ID token to its row. */
+/** Binds a encrypted ID token to its row. */
 export function idTokenContext(tokenHash: string): string {
   return `sso_sessions:${tokenHash}`
 }

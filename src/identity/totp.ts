@@ -40,7 +40,7 @@ export async function requiresCode(db: Db, userId: string): Promise<boolean> {
 export async function createTotp(tx: Db, { clock, vault }: TotpDeps, userId: string): Promise<string> {
   const secret = randomBytes(secretBytes)
   const row = {
-    sealed_secret: vault.seal(secret.toString('base64url'), contextOf(userId)),
+    sealed_secret: vault.encrypt(secret.toString('base64url'), contextOf(userId)),
     last_step: 0,
     failures: 0,
     failed_at: null,
@@ -73,7 +73,7 @@ export async function acceptTotp(
   const now = clock.now()
   const waitMs = resolveWait(totp, now)
   if (waitMs > 0) return { accepted: false, waitMs }
-  const secret = Buffer.from(vault.open(totp.sealed_secret, contextOf(userId)), 'base64url')
+  const secret = Buffer.from(vault.decrypt(totp.sealed_secret, contextOf(userId)), 'base64url')
   const step = findTotpStep(secret, code, { now, usedStep: totp.last_step })
   const change =
     step === undefined

@@ -107,7 +107,7 @@ async function queue(gateway: Gateway, owner: Owner, id: string, body: JsonObjec
 }
 
 /**
- * Reads the reply to its end and stores the final response. A cancelled response ends at once, though a reply that the
+ * Reads the reply to its end and stores the final response. A canceled response ends at once, though a reply that the
  * provider bills anyway is still drained and charged. Never throws, because it is not awaited.
  */
 async function runToEnd(
@@ -280,7 +280,7 @@ export async function streamResponse(
 export async function cancelResponse(gateway: Gateway, owner: Owner, id: string): Promise<JsonObject> {
   const response = await readResponse(gateway, owner, id)
   if (response.background !== true)
-    throw gatewayError('invalid_request', 'response_id: only a background response can be cancelled')
+    throw gatewayError('invalid_request', 'response_id: only a background response can be canceled')
   const run = gateway.backgroundRuns.get(id)
   if (run) {
     run.stop('cancelled')

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../catalog/model.ts'
-import type { Dialect, TokenCounting } from '../formats/wire-format.ts'
+import type { TokenCounting, WireFormat } from '../formats/wire-format.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { createRelease } from '../ledger/settlement.ts'
 import { gatewayError } from '../platform/errors/gateway-error.ts'
@@ -43,16 +43,16 @@ async function countUpstream(
   request: InferenceRequest,
   plan: RoutingPlan,
 ): Promise<number | undefined> {
-  const { dialect } = request.format
-  const counting = dialect?.upstream.tokenCounting
-  const candidate = plan.candidates.find(({ endpoint }) => dialect && canCount(endpoint, dialect))
+  const { wireFormat } = request.format
+  const counting = wireFormat?.upstream.tokenCounting
+  const candidate = plan.candidates.find(({ endpoint }) => wireFormat && canCount(endpoint, wireFormat))
   return candidate && counting && requestCount(gateway, request, candidate, counting)
 }
 
-function canCount(endpoint: Endpoint, { name }: Dialect): boolean {
+function canCount(endpoint: Endpoint, { name }: WireFormat): boolean {
   const { inProcess, wire } = endpoint.provider
   // A provider with its own wire format has no such endpoint, or another one.
-  return !inProcess && !wire?.[name] && endpoint.dialects.includes(name)
+  return !inProcess && !wire?.[name] && endpoint.wireFormats.includes(name)
 }
 
 /** Fields that do not affect the count; some providers reject them in a count request. */

@@ -1,5 +1,5 @@
 import { zeroUsage } from '../formats/call/usage.ts'
-import type { MediaDialect, MediaReply, MediaReplyContext } from '../formats/media.ts'
+import type { MediaReply, MediaReplyContext, MediaWireFormat } from '../formats/media.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { ByteCacheEntry } from '../platform/concurrency/byte-cache.ts'
 import { withSpan } from '../platform/tracing/span-recorder.ts'
@@ -27,7 +27,7 @@ import { guardMedia } from './stages/guard.ts'
 type EncodeFn<Call, Reply> = (reply: Reply, context: MediaReplyContext, call: Call) => EncodedReply
 
 /** As `handleMedia`, with the response cache: for replies that are whole and can be stored as JSON. */
-export async function handleCacheable<Call, D extends MediaDialect<Call>, Reply extends MediaReply>(
+export async function handleCacheable<Call, D extends MediaWireFormat<Call>, Reply extends MediaReply>(
   gateway: Gateway,
   incoming: IncomingMedia<Call>,
   task: MediaTask<Call, D, Reply>,

@@ -1,4 +1,4 @@
-import type { MediaDialect } from '../formats/media.ts'
+import type { MediaWireFormat } from '../formats/media.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { withSpan } from '../platform/tracing/span-recorder.ts'
 import { type Admission, admit } from './hold/admit.ts'
@@ -15,7 +15,7 @@ type RespondFn<Call> = (
 ) => Promise<Response>
 
 /** A request for anything but text, on the same path: guard, route, admit, dispatch, settle, reply. */
-export async function handleMedia<Call, D extends MediaDialect<Call>, Reply>(
+export async function handleMedia<Call, D extends MediaWireFormat<Call>, Reply>(
   gateway: Gateway,
   incoming: IncomingMedia<Call>,
   task: MediaTask<Call, D, Reply>,

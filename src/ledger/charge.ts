@@ -34,7 +34,7 @@ export interface ChargeTerms {
   isByok: boolean
   /** The share of the list price that is charged for a request with the caller's BYOK key. */
   byokFee: number
-  /** What was held from credits, and how much more where BYOK usage counts towards limits. */
+  /** What was held from credits, and how much more where BYOK usage counts toward limits. */
   hold: { amount: bigint; byok: bigint }
   promptEstimate: () => number
   inputImages: number

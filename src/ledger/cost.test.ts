@@ -177,7 +177,7 @@ describe('R9 the cost of a reply', () => {
       const both = [{ min_prompt_tokens: 10, utc_days: ['sunday' as const], prompt: '0.000002' }]
       expect(promptOf(both)).toBe(1_000_000n)
     })
-    test('cached tokens count towards a long prompt, and buckets without a price of their own follow the new one', () => {
+    test('cached tokens count toward a long prompt, and buckets without a price of their own follow the new one', () => {
       const pricing = priced([{ min_prompt_tokens: 100, prompt: '0.000003' }])
       expect(computeCost(used({ input: 1, cacheRead: 100 }), pricing, at).prompt).toBe(303_000n)
     })

@@ -13,7 +13,7 @@ export type Account = 'credits' | 'funding' | 'revenue' | 'byok_fees'
 
 export const fundingKinds = ['grant', 'purchase', 'adjustment'] as const
 
-/** A purchase counts towards the limits of free models; a grant does not; an adjustment corrects either. */
+/** A purchase counts toward the limits of free models; a grant does not; an adjustment corrects either. */
 export type FundingKind = (typeof fundingKinds)[number]
 
 export interface Funding {

@@ -24,7 +24,7 @@ export function buildContentStatement(
       generation_id: owner.generationId,
       organization_id: owner.organizationId,
       workspace_id: owner.workspaceId,
-      sealed_content: vault.seal(JSON.stringify(content), owner.generationId),
+      sealed_content: vault.encrypt(JSON.stringify(content), owner.generationId),
       created_at: owner.createdAt,
     })
     .onConflict((conflict) => conflict.column('generation_id').doNothing())

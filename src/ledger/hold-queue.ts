@@ -152,7 +152,7 @@ export class HoldQueue {
     for (const { subject } of request.limits) {
       const { rejection, place } = this.#first.get(subject) ?? {}
       if (rejection && place)
-        setAside.set(subject, rejection.needed - countsTowards(rejection.limit, place.held()))
+        setAside.set(subject, rejection.needed - countsToward(rejection.limit, place.held()))
     }
     if (setAside.size > 0) request.setAside = setAside
   }
@@ -241,8 +241,8 @@ export class HoldQueue {
 
   /** Whether all that is held is what requests in the queue have paid: no settlement makes it available. */
   #isStuck({ held: ownHeld }: QueuePlace, { limit, held }: LimitRejection): boolean {
-    const retained = countsTowards(limit, this.retained.get(limit.subject))
-    return held <= retained - countsTowards(limit, ownHeld())
+    const retained = countsToward(limit, this.retained.get(limit.subject))
+    return held <= retained - countsToward(limit, ownHeld())
   }
 }
 
@@ -260,6 +260,6 @@ function comparePlaces(a: QueuePlace, b: QueuePlace): number {
   return Number(b.hasPaid) - Number(a.hasPaid) || a.since - b.since
 }
 
-function countsTowards({ includeByok }: Limit, amounts: Amounts): bigint {
+function countsToward({ includeByok }: Limit, amounts: Amounts): bigint {
   return amounts.amount + (includeByok ? amounts.byok : 0n)
 }

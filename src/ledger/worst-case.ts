@@ -13,7 +13,7 @@ export interface EndpointCapacity {
   image_tokens?: ImageTokens | null
 }
 
-/** Used when neither the client nor the catalogue sets a limit. */
+/** Used when neither the client nor the catalog sets a limit. */
 const defaultOutputTokens = 32_768
 
 /**

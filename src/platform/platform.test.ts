@@ -79,15 +79,15 @@ describe('ids', () => {
 
 describe('the vault', () => {
   const vault = new Vault('a master secret of some length')
-  test('opens a sealed value only with the same context', () => {
-    const sealed = vault.seal('sk-vendor-key', 'byok/1')
-    expect(sealed).not.toContain('vendor')
-    expect(vault.open(sealed, 'byok/1')).toBe('sk-vendor-key')
-    expect(() => vault.open(sealed, 'byok/2')).toThrow()
-    expect(() => new Vault('another master secret').open(sealed, 'byok/1')).toThrow()
+  test('decrypts a value only with the same context', () => {
+    const encrypted = vault.encrypt('sk-vendor-key', 'byok/1')
+    expect(encrypted).not.toContain('vendor')
+    expect(vault.decrypt(encrypted, 'byok/1')).toBe('sk-vendor-key')
+    expect(() => vault.decrypt(encrypted, 'byok/2')).toThrow()
+    expect(() => new Vault('another master secret').decrypt(encrypted, 'byok/1')).toThrow()
   })
-  test('never seals the same text to the same value', () => {
-    expect(vault.seal('x', 'c')).not.toBe(vault.seal('x', 'c'))
+  test('never encrypts the same text to the same value', () => {
+    expect(vault.encrypt('x', 'c')).not.toBe(vault.encrypt('x', 'c'))
   })
 })
 

@@ -39,7 +39,7 @@ export async function queueResponse(
         node_id: nodeId,
         status: 'queued',
         is_cancelled: 0,
-        body: vault.seal(JSON.stringify(body), id),
+        body: vault.encrypt(JSON.stringify(body), id),
         created_at: isoNow(clock),
       })
       .execute()
@@ -147,6 +147,6 @@ export async function listOrphanedResponses(
 
 const orphanBatchSize = 500
 
-function openBody({ vault }: StoreContext, sealed: string, id: string): JsonObject {
-  return asObject(JSON.parse(vault.open(sealed, id))) ?? {}
+function openBody({ vault }: StoreContext, encrypted: string, id: string): JsonObject {
+  return asObject(JSON.parse(vault.decrypt(encrypted, id))) ?? {}
 }

@@ -40,7 +40,7 @@ export async function createConversation(
         id,
         organization_id: owner.organizationId,
         workspace_id: owner.workspaceId,
-        metadata: store.vault.seal(JSON.stringify(metadata), id),
+        metadata: store.vault.encrypt(JSON.stringify(metadata), id),
         created_at: createdAt,
         expires_at: computeExpiry(store, retentionDays),
       })
@@ -61,7 +61,7 @@ export async function findConversation(store: StoreContext, owner: Owner, id: st
     .where('expires_at', '>', isoNow(store.clock))
     .executeTakeFirst()
   if (!row) throw conversationNotFoundError(id)
-  return { id, createdAt: row.created_at, metadata: openSealedObject(store, row.metadata, id) }
+  return { id, createdAt: row.created_at, metadata: decryptObject(store, row.metadata, id) }
 }
 
 export async function updateConversation(
@@ -73,7 +73,7 @@ export async function updateConversation(
   const conversation = await findConversation(store, owner, id)
   await store.db
     .updateTable('conversations')
-    .set({ metadata: store.vault.seal(JSON.stringify(metadata), id) })
+    .set({ metadata: store.vault.encrypt(JSON.stringify(metadata), id) })
     .where('id', '=', id)
     .execute()
   return { ...conversation, metadata }
@@ -155,7 +155,7 @@ export async function listItems(
     query = query.where('place', order === 'asc' ? '>' : '<', position)
   }
   const rows = await query.execute()
-  return mapInTurns(rows, ({ item_id, item }) => ({ id: item_id, item: openSealedObject(store, item, id) }))
+  return mapInTurns(rows, ({ item_id, item }) => ({ id: item_id, item: decryptObject(store, item, id) }))
 }
 
 export async function findItem(
@@ -172,7 +172,7 @@ export async function findItem(
     .where('item_id', '=', itemId)
     .executeTakeFirst()
   if (!row) throw itemNotFoundError(itemId)
-  return { id: itemId, item: openSealedObject(store, row.item, id) }
+  return { id: itemId, item: decryptObject(store, row.item, id) }
 }
 
 export async function deleteItem(
@@ -267,14 +267,14 @@ async function buildItemRows({ vault }: StoreContext, id: string, items: JsonObj
       place: `${start}-${String(at).padStart(6, '0')}`,
       item_id: isItemId(item.id) ? item.id : newId('msg'),
       item: isLong
-        ? await vault.sealChunks(encodeJsonChunks(item), id)
-        : turns.runCounted(() => vault.seal(JSON.stringify(item), id)),
+        ? await vault.encryptChunks(encodeJsonChunks(item), id)
+        : turns.runCounted(() => vault.encrypt(JSON.stringify(item), id)),
     })
   }
   return rows
 }
 
-/** Longer items are sealed in several turns of the event loop. */
+/** Longer items are encrypted in several turns of the event loop. */
 const minChunkedLength = 256 * 1024
 
 /** As `map`, but yields to the event loop in between. */
@@ -289,8 +289,8 @@ function computeExpiry({ clock }: StoreContext, retentionDays: number): string {
   return new Date(clock.now() + retentionDays * dayMs).toISOString()
 }
 
-function openSealedObject({ vault }: StoreContext, sealed: string, id: string): JsonObject {
-  return asObject(JSON.parse(vault.open(sealed, id))) ?? {}
+function decryptObject({ vault }: StoreContext, encrypted: string, id: string): JsonObject {
+  return asObject(JSON.parse(vault.decrypt(encrypted, id))) ?? {}
 }
 
 function conversationNotFoundError(id: string) {

@@ -38,7 +38,7 @@ export async function* walkPrompts(
   for (let position = start; ; ) {
     const rows = await readBatch(db, scope, position)
     for (const { sealed_content, created_at, generation_id, key_id, user_id } of rows) {
-      const content = asObject(JSON.parse(vault.open(sealed_content, generation_id)))
+      const content = asObject(JSON.parse(vault.decrypt(sealed_content, generation_id)))
       const input = asObject(content?.input) ?? {}
       position = { created_at, generation_id }
       yield { ...position, keyId: key_id, userId: user_id, bytes: sealed_content.length, input }

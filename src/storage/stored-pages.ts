@@ -4,28 +4,28 @@ import { asObjects, type JsonObject } from '../platform/json/json-values.ts'
 import { encodeJsonChunks, estimateJsonLength } from '../platform/json/long-json.ts'
 import { yieldToEventLoop } from '../platform/time/time-slicer.ts'
 
-/** Few enough that a page of a listing opens two or three, many enough that sealing adds little. */
+/** Few enough that a page of a listing opens two or three, many enough that encrypting adds little. */
 const maxItemsPerPage = 100
 const targetPageBytes = 64 * 1024
 
-export interface SealedPage {
+export interface EncryptedPage {
   first: number
   count: number
   items: string
 }
 
-/** Splits the items of a response into sealed pages, with the size of their JSON. */
-export async function sealPages(
+/** Splits the items of a response into encrypted pages, with the size of their JSON. */
+export async function encryptPages(
   vault: Vault,
   responseId: string,
   items: JsonObject[],
-): Promise<{ pages: SealedPage[]; bytes: number }> {
-  const pages: SealedPage[] = []
+): Promise<{ pages: EncryptedPage[]; bytes: number }> {
+  const pages: EncryptedPage[] = []
   let bytes = 0
   for (const { first, items: page } of splitIntoPages(items)) {
-    const sealed = await vault.sealChunks(encodeJsonChunks(page), responseId)
-    pages.push({ first, count: page.length, items: sealed })
-    bytes += Vault.plaintextBytes(sealed)
+    const encrypted = await vault.encryptChunks(encodeJsonChunks(page), responseId)
+    pages.push({ first, count: page.length, items: encrypted })
+    bytes += Vault.plaintextBytes(encrypted)
     if (bytes > targetPageBytes) await yieldToEventLoop()
   }
   return { pages, bytes }
@@ -43,7 +43,7 @@ function* splitIntoPages(items: JsonObject[]): Generator<{ first: number; items:
 }
 
 export function openPage(vault: Vault, responseId: string, items: string): JsonObject[] {
-  return asObjects(JSON.parse(vault.open(items, responseId)))
+  return asObjects(JSON.parse(vault.decrypt(items, responseId)))
 }
 
 /** The page with the item at a position; undefined if there is none. */

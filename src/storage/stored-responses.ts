@@ -8,7 +8,7 @@ import { asObject, type JsonObject } from '../platform/json/json-values.ts'
 import { encodeJsonChunks } from '../platform/json/long-json.ts'
 import { type Clock, isoNow } from '../platform/time/clock.ts'
 import { yieldToEventLoop } from '../platform/time/time-slicer.ts'
-import { openPage, readItems, readPage, sealPages } from './stored-pages.ts'
+import { encryptPages, openPage, readItems, readPage } from './stored-pages.ts'
 
 /** The owner of responses: those of other workspaces count as absent. */
 export interface Owner {
@@ -51,8 +51,8 @@ export async function buildResponseStatements(
   const { id, owner, input } = response
   const { output: _, ...rest } = response.body
   const items = [...input, ...response.output]
-  const { pages, bytes: itemBytes } = await sealPages(vault, id, items)
-  const body = await vault.sealChunks(encodeJsonChunks(rest), id)
+  const { pages, bytes: itemBytes } = await encryptPages(vault, id, items)
+  const body = await vault.encryptChunks(encodeJsonChunks(rest), id)
   const ids = buildIdRows(id, items)
   const bytes =
     body.length +
@@ -109,13 +109,13 @@ function parsePositionId(itemId: string): { response_id: string; position: numbe
 export async function findResponse(store: StoreContext, owner: Owner, id: string): Promise<JsonObject> {
   const row = await requireResponseRow(store, owner, id)
   const output = await readItems(store, id, row.input_count, Number.MAX_SAFE_INTEGER)
-  return { ...asObject(JSON.parse(store.vault.open(row.body, id))), output }
+  return { ...asObject(JSON.parse(store.vault.decrypt(row.body, id))), output }
 }
 
 /** Does not open the output. */
 export async function findResponseStatus(store: StoreContext, owner: Owner, id: string): Promise<unknown> {
   const { body } = await requireResponseRow(store, owner, id)
-  return asObject(JSON.parse(store.vault.open(body, id)))?.status
+  return asObject(JSON.parse(store.vault.decrypt(body, id)))?.status
 }
 
 async function requireResponseRow(store: StoreContext, owner: Owner, id: string) {
@@ -216,7 +216,7 @@ const pagesPerTurn = 16
 interface Turn {
   response_id: string
   previous_response_id: string | null
-  /** Sealed; null for a response without items. */
+  /** Encrypted; null for a response without items. */
   items: string | null
 }
 

@@ -33,17 +33,17 @@ export function isActive({ status }: Pick<VideoJob, 'status'>): boolean {
   return activeStatuses.includes(status)
 }
 
-export function sealJson(vault: Vault, id: string, value: unknown): string {
-  return vault.seal(JSON.stringify(value), id)
+export function encryptJson(vault: Vault, id: string, value: unknown): string {
+  return vault.encrypt(JSON.stringify(value), id)
 }
 
 export function openJobRequest(vault: Vault, { id, request }: VideoJob): VideoJobRequest {
-  return JSON.parse(vault.open(request, id))
+  return JSON.parse(vault.decrypt(request, id))
 }
 
 /** Where the provider has the videos of a completed job. */
 export function openContents(vault: Vault, { id, contents }: VideoJob): string[] {
-  return contents === null ? [] : JSON.parse(vault.open(contents, id))
+  return contents === null ? [] : JSON.parse(vault.decrypt(contents, id))
 }
 
 /** What is stored of a job cannot be decoded, now or later. */

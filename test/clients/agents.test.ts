@@ -15,8 +15,8 @@ import {
   rejection,
   reportSchema,
   scenarios,
-  type TextDialect,
-  textDialects,
+  type TextWireFormat,
+  textWireFormats,
   useLab,
   weatherIn,
 } from './lab.ts'
@@ -38,11 +38,11 @@ function model(api: Api, name: string, options?: ClientOptions) {
 
 const runner = new Runner({ tracingDisabled: true })
 
-function agent(api: Api, dialect: TextDialect, cities: string[] = []) {
+function agent(api: Api, wireFormat: TextWireFormat, cities: string[] = []) {
   return new Agent({
     name: 'Forecaster',
     instructions: 'Use the tool.',
-    model: model(api, modelOf(dialect)),
+    model: model(api, modelOf(wireFormat)),
     tools: [
       tool({
         name: 'get_weather',
@@ -58,20 +58,20 @@ function agent(api: Api, dialect: TextDialect, cities: string[] = []) {
 }
 
 const cases = (['responses', 'chat'] as const).flatMap((api) =>
-  textDialects.map((dialect): [Api, TextDialect] => [api, dialect]),
+  textWireFormats.map((wireFormat): [Api, TextWireFormat] => [api, wireFormat]),
 )
 
-describe.each(cases)('agents with %s over an upstream of format %s', (api, dialect) => {
+describe.each(cases)('agents with %s over an upstream of format %s', (api, wireFormat) => {
   test('a run has a reply', async () => {
-    const { finalOutput, state } = await runner.run(agent(api, dialect), prompt)
+    const { finalOutput, state } = await runner.run(agent(api, wireFormat), prompt)
     expect(finalOutput).toBe(scenarios.text.text)
     expect(state.usage).toMatchObject({ inputTokens: 87, outputTokens: 41 })
   })
 
   test.each(['whole', 'streamed'])('a run uses its tools in parallel, %s', async (mode) => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const cities: string[] = []
-    const agentWithTool = agent(api, dialect, cities)
+    const agentWithTool = agent(api, wireFormat, cities)
     if (mode === 'streamed') {
       const result = await runner.run(agentWithTool, prompt, { stream: true })
       for await (const _event of result);
@@ -86,19 +86,19 @@ describe.each(cases)('agents with %s over an upstream of format %s', (api, diale
   })
 
   test('reasoning goes back in with the tool call it belongs to', async () => {
-    lab().reply(dialect, 'reasoningToolCall', 'text')
-    const { finalOutput } = await runner.run(agent(api, dialect), prompt)
+    lab().reply(wireFormat, 'reasoningToolCall', 'text')
+    const { finalOutput } = await runner.run(agent(api, wireFormat), prompt)
     expect(finalOutput).toBe(scenarios.text.text)
     // Chat formats carry no signatures, neither here nor upstream.
-    if (api === 'chat' || dialect === 'chat') return
+    if (api === 'chat' || wireFormat === 'chat') return
     expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
   })
 
   test('structured output', async () => {
-    lab().reply(dialect, 'structured')
+    lab().reply(wireFormat, 'structured')
     const typed = new Agent({
       name: 'Reporter',
-      model: model(api, modelOf(dialect)),
+      model: model(api, modelOf(wireFormat)),
       outputType: reportSchema,
     })
     const { finalOutput } = await runner.run(typed, prompt)
@@ -106,15 +106,15 @@ describe.each(cases)('agents with %s over an upstream of format %s', (api, diale
   })
 
   test('a rate limit of the upstream is a RateLimitError', async () => {
-    lab().rateLimit(dialect, '1')
-    const error = await rejection(runner.run(agent(api, dialect), prompt))
+    lab().rateLimit(wireFormat, '1')
+    const error = await rejection(runner.run(agent(api, wireFormat), prompt))
     expect(error).toBeInstanceOf(RateLimitError)
   })
 
   test('abort of a run closes the connection to the upstream', async () => {
-    lab().stall(dialect)
+    lab().stall(wireFormat)
     const controller = new AbortController()
-    const result = await runner.run(agent(api, dialect), prompt, {
+    const result = await runner.run(agent(api, wireFormat), prompt, {
       stream: true,
       signal: controller.signal,
     })

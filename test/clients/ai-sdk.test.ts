@@ -21,8 +21,8 @@ import {
   rejection,
   reportSchema,
   scenarios,
-  type TextDialect,
-  textDialects,
+  type TextWireFormat,
+  textWireFormats,
   useLab,
   weatherIn,
   weatherParameters,
@@ -56,7 +56,7 @@ const providers: [string, (access: Access, model: string) => LanguageModel][] = 
 ]
 
 const cases = providers.flatMap(([name, create]) =>
-  textDialects.map((dialect): [string, TextDialect, typeof create] => [name, dialect, create]),
+  textWireFormats.map((wireFormat): [string, TextWireFormat, typeof create] => [name, wireFormat, create]),
 )
 
 const tools = (cities: string[]) => ({
@@ -70,8 +70,8 @@ const tools = (cities: string[]) => ({
   }),
 })
 
-describe.each(cases)('%s over an upstream of format %s', (_, dialect, create) => {
-  const model = (key = lab().key, name = modelOf(dialect)) =>
+describe.each(cases)('%s over an upstream of format %s', (_, wireFormat, create) => {
+  const model = (key = lab().key, name = modelOf(wireFormat)) =>
     create({ baseURL: `${lab().url}/v1`, apiKey: key }, name)
   const options = (key?: string, name?: string) => ({
     model: model(key, name),
@@ -99,7 +99,7 @@ describe.each(cases)('%s over an upstream of format %s', (_, dialect, create) =>
   })
 
   test.each(['whole', 'streamed'])('parallel tools make the round trip, %s', async (mode) => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const cities: string[] = []
     const request = { ...options(), tools: tools(cities), stopWhen: isStepCount(3) }
     const steps = mode === 'whole' ? (await generateText(request)).steps : await streamText(request).steps
@@ -113,13 +113,13 @@ describe.each(cases)('%s over an upstream of format %s', (_, dialect, create) =>
   })
 
   test('an object of a schema', async () => {
-    lab().reply(dialect, 'structured')
+    lab().reply(wireFormat, 'structured')
     const { output } = await generateText({ ...options(), output: Output.object({ schema: reportSchema }) })
     expect(output).toEqual(JSON.parse(scenarios.structured.text))
   })
 
   test('a streamed object of a schema', async () => {
-    lab().reply(dialect, 'structured')
+    lab().reply(wireFormat, 'structured')
     const { output } = streamText({ ...options(), output: Output.object({ schema: reportSchema }) })
     expect(await output).toEqual(JSON.parse(scenarios.structured.text))
   })
@@ -132,7 +132,7 @@ describe.each(cases)('%s over an upstream of format %s', (_, dialect, create) =>
   })
 
   test('a rate limit of the upstream is an APICallError that may be retried', async () => {
-    lab().rateLimit(dialect, '7')
+    lab().rateLimit(wireFormat, '7')
     const error = await rejection(generateText(options()))
     expect(APICallError.isInstance(error)).toBe(true)
     expect(error).toMatchObject({ statusCode: 429, isRetryable: true })
@@ -141,7 +141,7 @@ describe.each(cases)('%s over an upstream of format %s', (_, dialect, create) =>
   })
 
   test('abort() of a stream closes the connection to the upstream', async () => {
-    lab().stall(dialect)
+    lab().stall(wireFormat)
     const controller = new AbortController()
     const result = streamText({ ...options(), abortSignal: controller.signal, onError: () => undefined })
     let leftAt = 0
@@ -166,9 +166,9 @@ const reasoningOptions: Record<string, Record<string, Record<string, string | ob
 
 describe.each(cases.filter(([name]) => name in reasoningOptions))(
   'reasoning with %s over %s',
-  (name, dialect, create) => {
+  (name, wireFormat, create) => {
     const options = () => ({
-      model: create({ baseURL: `${lab().url}/v1`, apiKey: lab().key }, modelOf(dialect)),
+      model: create({ baseURL: `${lab().url}/v1`, apiKey: lab().key }, modelOf(wireFormat)),
       prompt,
       maxRetries: 0,
       providerOptions: reasoningOptions[name] as never,
@@ -176,20 +176,20 @@ describe.each(cases.filter(([name]) => name in reasoningOptions))(
 
     test.each(['whole', 'streamed'])('it is shown, %s', async (mode) => {
       // This provider shows summaries only; the reasoning of other formats is not one.
-      if (name === '@ai-sdk/openai' && dialect !== 'responses') return
-      lab().reply(dialect, 'reasoning')
+      if (name === '@ai-sdk/openai' && wireFormat !== 'responses') return
+      lab().reply(wireFormat, 'reasoning')
       const result = mode === 'whole' ? await generateText(options()) : streamText(options())
       expect(await result.reasoningText).toBe(scenarios.reasoning.reasoning.text)
       expect(await result.text).toBe(scenarios.reasoning.text)
     })
 
     test.each(['whole', 'streamed'])('it goes back in with the tool call it belongs to, %s', async (mode) => {
-      lab().reply(dialect, 'reasoningToolCall', 'text')
+      lab().reply(wireFormat, 'reasoningToolCall', 'text')
       const request = { ...options(), tools: tools([]), stopWhen: isStepCount(3) }
       const text = mode === 'whole' ? (await generateText(request)).text : await streamText(request).text
       expect(text).toBe(scenarios.text.text)
       // The chat format has no signatures, and this provider sends none.
-      if (dialect === 'chat' || name === '@ai-sdk/openai-compatible') return
+      if (wireFormat === 'chat' || name === '@ai-sdk/openai-compatible') return
       expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
     })
   },

@@ -16,7 +16,7 @@ import {
   rejection,
   reportSchema,
   scenarios,
-  textDialects,
+  textWireFormats,
   useLab,
   weatherIn,
   weatherParameters,
@@ -38,8 +38,8 @@ function textIn({ content }: Anthropic.Message): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('')
 }
 
-describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)('the Anthropic SDK over an upstream of format %s', (wireFormat) => {
+  const model = modelOf(wireFormat)
 
   test('a whole reply has text and usage', async () => {
     const reply = await client().messages.create({ model, ...request })
@@ -62,7 +62,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
   })
 
   test('parallel tools make the round trip: calls, results, reply', async () => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const cities: string[] = []
     const final = await client().beta.messages.toolRunner({
       model,
@@ -87,7 +87,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
   })
 
   test('streamed parallel tool calls come out whole', async () => {
-    lab().reply(dialect, 'toolCalls')
+    lab().reply(wireFormat, 'toolCalls')
     const final = await client()
       .messages.stream({ model, ...request, tools: [weatherTool] })
       .finalMessage()
@@ -100,7 +100,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
   test.each(['whole', 'streamed'])(
     'thinking comes out and goes back in with its signature, %s',
     async (mode) => {
-      lab().reply(dialect, 'reasoningToolCall', 'text')
+      lab().reply(wireFormat, 'reasoningToolCall', 'text')
       const params = {
         model,
         ...request,
@@ -127,14 +127,14 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
       })
       expect(textIn(second)).toBe(scenarios.text.text)
       // The chat format has no signatures.
-      if (dialect !== 'chat') {
+      if (wireFormat !== 'chat') {
         expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
       }
     },
   )
 
   test('parse() gives an object of the schema', async () => {
-    lab().reply(dialect, 'structured')
+    lab().reply(wireFormat, 'structured')
     const reply = await client().messages.parse({
       model,
       ...request,
@@ -145,7 +145,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
   })
 
   test('a truncated reply is known by its stop reason', async () => {
-    lab().reply(dialect, 'cutShort')
+    lab().reply(wireFormat, 'cutShort')
     const reply = await client().messages.create({ model, ...request, max_tokens: 8 })
     expect(reply.stop_reason).toBe('max_tokens')
   })
@@ -156,7 +156,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
   })
 
   test('a rate limit of the upstream is a RateLimitError with its retry-after', async () => {
-    lab().rateLimit(dialect, '7')
+    lab().rateLimit(wireFormat, '7')
     const error = await rejection(client().messages.create({ model, ...request }))
     expect(error).toBeInstanceOf(RateLimitError)
     expect((error as RateLimitError).headers.get('retry-after')).toBe('7')
@@ -165,7 +165,7 @@ describe.each(textDialects)('the Anthropic SDK over an upstream of format %s', (
   })
 
   test('abort() of a stream closes the connection to the upstream', async () => {
-    lab().stall(dialect)
+    lab().stall(wireFormat)
     const stream = client().messages.stream({ model, ...request })
     await new Promise((resolve) => stream.once('text', resolve))
     const leftAt = Date.now()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { AzureOpenAI, NotFoundError } from 'openai'
-import { messages, modelOf, prompt, rejection, scenarios, textDialects, useLab } from './lab.ts'
+import { messages, modelOf, prompt, rejection, scenarios, textWireFormats, useLab } from './lab.ts'
 
 const lab = useLab()
 
@@ -13,32 +13,35 @@ const client = (deployment?: string) =>
     ...(deployment !== undefined && { deployment }),
   })
 
-describe.each(textDialects)('the Azure client of the OpenAI SDK over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)(
+  'the Azure client of the OpenAI SDK over an upstream of format %s',
+  (wireFormat) => {
+    const model = modelOf(wireFormat)
 
-  test('the model of a request is its deployment', async () => {
-    const reply = await client().chat.completions.create({ model, messages })
-    expect(reply.choices[0]?.message.content).toBe(scenarios.text.text)
-    expect(reply.model).toBe(model)
-  })
+    test('the model of a request is its deployment', async () => {
+      const reply = await client().chat.completions.create({ model, messages })
+      expect(reply.choices[0]?.message.content).toBe(scenarios.text.text)
+      expect(reply.model).toBe(model)
+    })
 
-  test('the deployment of the client overrides the model of the request', async () => {
-    const stream = await client(model).chat.completions.create({ model: 'gpt-4o', messages, stream: true })
-    let text = ''
-    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
-    expect(text).toBe(scenarios.text.text)
-    expect(JSON.stringify(lab().lastRequest())).toContain(`vendor-${dialect}`)
-  })
+    test('the deployment of the client overrides the model of the request', async () => {
+      const stream = await client(model).chat.completions.create({ model: 'gpt-4o', messages, stream: true })
+      let text = ''
+      for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+      expect(text).toBe(scenarios.text.text)
+      expect(JSON.stringify(lab().lastRequest())).toContain(`vendor-${wireFormat}`)
+    })
 
-  test('responses are made, read and listed', async () => {
-    const made = await client().responses.create({ model, input: prompt })
-    expect(made.output_text).toBe(scenarios.text.text)
-    const read = await client().responses.retrieve(made.id)
-    expect(read.output_text).toBe(scenarios.text.text)
-    const items = await client().responses.inputItems.list(made.id)
-    expect(JSON.stringify(items.data)).toContain(prompt)
-  })
-})
+    test('responses are made, read and listed', async () => {
+      const made = await client().responses.create({ model, input: prompt })
+      expect(made.output_text).toBe(scenarios.text.text)
+      const read = await client().responses.retrieve(made.id)
+      expect(read.output_text).toBe(scenarios.text.text)
+      const items = await client().responses.inputItems.list(made.id)
+      expect(JSON.stringify(items.data)).toContain(prompt)
+    })
+  },
+)
 
 test('a long body keeps everything but its model', async () => {
   const long = 'word '.repeat(10_000)

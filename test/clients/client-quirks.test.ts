@@ -150,12 +150,12 @@ describe('bodies that are not quite what the format says', () => {
 
   test.each(['chat', 'messages', 'responses', 'gemini'] as const)(
     'image_url as a plain string reaches an upstream of format %s',
-    async (dialect) => {
+    async (wireFormat) => {
       const content = [
         { type: 'text', text: 'What is this?' },
         { type: 'image_url', image_url: pixel },
       ]
-      const body = { model: modelOf(dialect), messages: [{ role: 'user', content }] }
+      const body = { model: modelOf(wireFormat), messages: [{ role: 'user', content }] }
       expect((await send('/v1/chat/completions', { body })).status).toBe(200)
       expect(lab().lastRequest().text).toContain(pixel.slice(pixel.indexOf(',') + 1))
     },
@@ -163,9 +163,9 @@ describe('bodies that are not quite what the format says', () => {
 
   test.each(['chat', 'messages', 'responses', 'gemini'] as const)(
     'unknown fields are accepted, whatever the upstream (%s)',
-    async (dialect) => {
+    async (wireFormat) => {
       const more = { brand_new_field: { deep: [1, 2] }, another: null }
-      const model = modelOf(dialect)
+      const model = modelOf(wireFormat)
       const bodies: [string, object][] = [
         ['/v1/chat/completions', { ...chatBody, ...more, model }],
         ['/v1/messages', { ...messagesBody, ...more, model }],
@@ -228,10 +228,10 @@ describe('bodies that are not quite what the format says', () => {
       'x-claude-code-session-id': '7f1d3f0e',
       'x-app': 'cli',
     }
-    for (const dialect of ['messages', 'chat', 'responses', 'gemini'] as const) {
-      const options = { body: { ...body, model: modelOf(dialect) }, headers }
+    for (const wireFormat of ['messages', 'chat', 'responses', 'gemini'] as const) {
+      const options = { body: { ...body, model: modelOf(wireFormat) }, headers }
       const data = await events(await send('/v1/messages?beta=true', options))
-      expect([dialect, JSON.parse(data.at(-1) ?? '{}').type]).toEqual([dialect, 'message_stop'])
+      expect([wireFormat, JSON.parse(data.at(-1) ?? '{}').type]).toEqual([wireFormat, 'message_stop'])
       expect(lab().lastRequest().text).toContain('Be quick.')
     }
   })

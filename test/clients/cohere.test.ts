@@ -6,7 +6,7 @@ import {
   modelOf,
   rejection,
   scenarios,
-  textDialects,
+  textWireFormats,
   useLab,
   weatherIn,
   weatherTool,
@@ -48,8 +48,8 @@ function joinCalls(events: readonly StreamEvent[]): { id: string; name: string; 
   return calls
 }
 
-describe.each(textDialects)('the Cohere client over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)('the Cohere client over an upstream of format %s', (wireFormat) => {
+  const model = modelOf(wireFormat)
 
   test('R11 chat, whole, and charged', async () => {
     const before = await lab().spent()
@@ -59,7 +59,7 @@ describe.each(textDialects)('the Cohere client over an upstream of format %s', (
     expect(reply.usage?.billedUnits).toMatchObject({ inputTokens: 87, outputTokens: 41 })
     expect(lab().lastRequest().text).toContain('77')
     // Its format has no stop sequences.
-    if (dialect !== 'responses') expect(lab().lastRequest().text).toContain('END')
+    if (wireFormat !== 'responses') expect(lab().lastRequest().text).toContain('END')
     expect(await lab().spent()).toBeGreaterThan(before)
   })
 
@@ -75,7 +75,7 @@ describe.each(textDialects)('the Cohere client over an upstream of format %s', (
   })
 
   test.each([false, true])('tools make the round trip, streamed: %p', async (isStreamed) => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const calls = isStreamed
       ? joinCalls(await stream({ model, messages, tools, toolChoice: 'REQUIRED' }))
       : ((await client().chat({ model, messages, tools })).message.toolCalls ?? []).map((call) => ({
@@ -111,7 +111,7 @@ describe.each(textDialects)('the Cohere client over an upstream of format %s', (
       documents: ['The first document.', { id: 'doc-2', data: { text: 'The second document.' } }],
       responseFormat: {
         type: 'json_object',
-        jsonSchema: { type: 'object', properties: { colour: { type: 'string' } } },
+        jsonSchema: { type: 'object', properties: { color: { type: 'string' } } },
       },
     })
     const sent = lab().lastRequest().text

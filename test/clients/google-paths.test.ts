@@ -1,8 +1,8 @@
 import { describe, expect, spyOn, test } from 'bun:test'
 import { truncate } from 'node:fs/promises'
 import { ApiError, createPartFromUri, FinishReason, type HttpOptions } from '@google/genai'
-import { listen } from '../../src/catalog/providers/sandbox/artefacts/speech.ts'
-import { modelOf, prompt, rejection, scenarios, textDialects, useLab } from './lab.ts'
+import { listen } from '../../src/catalog/providers/sandbox/artifacts/speech.ts'
+import { modelOf, prompt, rejection, scenarios, textWireFormats, useLab } from './lab.ts'
 import { json, send } from './raw-http.ts'
 import { googleClient, vertexClient } from './sdks.ts'
 
@@ -35,7 +35,7 @@ describe.each(['v1beta', 'v1', 'v1alpha'])('the Google SDK, version %s', (apiVer
   test('lists models page by page, and reads one', async () => {
     const { models } = client({ apiVersion })
     const names = (await collect(models.list({ config: { pageSize: 2 } }))).map(({ name }) => name)
-    for (const dialect of textDialects) expect(names).toContain(`models/${modelOf(dialect)}`)
+    for (const wireFormat of textWireFormats) expect(names).toContain(`models/${modelOf(wireFormat)}`)
     expect(new Set(names).size).toBe(names.length)
     expect(await models.get({ model: modelOf('chat') })).toMatchObject({
       name: 'models/lab/chat',
@@ -410,11 +410,11 @@ test('pictures are inlined for providers of every format', async () => {
   const { files, models } = client()
   const blob = new Blob([Buffer.from(pixel, 'base64')])
   const file = await files.upload({ file: blob, config: { mimeType: 'image/png' } })
-  for (const dialect of textDialects) {
+  for (const wireFormat of textWireFormats) {
     const contents = [
       { role: 'user', parts: [{ text: 'What is it?' }, createPartFromUri(file.uri ?? '', 'image/png')] },
     ]
-    await models.generateContent({ model: modelOf(dialect), contents })
+    await models.generateContent({ model: modelOf(wireFormat), contents })
     expect(lab().lastRequest().text).toContain(pixel)
   }
 })

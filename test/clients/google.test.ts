@@ -6,7 +6,7 @@ import {
   prompt,
   rejection,
   scenarios,
-  textDialects,
+  textWireFormats,
   useLab,
   weatherIn,
   weatherParameters,
@@ -45,9 +45,9 @@ async function collectParts(request: GenerateContentParameters): Promise<Part[]>
 const thoughtsIn = (parts: Part[]) => parts.map((part) => (part.thought ? part.text : '')).join('')
 const callsIn = (parts: Part[]) => parts.flatMap((part) => part.functionCall ?? [])
 
-describe.each(textDialects)('the Google SDK over an upstream of format %s', (dialect) => {
+describe.each(textWireFormats)('the Google SDK over an upstream of format %s', (wireFormat) => {
   const params = (more: Partial<GenerateContentParameters> = {}) => ({
-    model: modelOf(dialect),
+    model: modelOf(wireFormat),
     contents: prompt as GenerateContentParameters['contents'],
     ...more,
   })
@@ -76,7 +76,7 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
   })
 
   test.each(['whole', 'streamed'])('parallel tools make the round trip, %s', async (mode) => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const request = params({ config: { tools } })
     const parts =
       mode === 'streamed'
@@ -107,7 +107,7 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
   test.each(['whole', 'streamed'])(
     'thoughts come out and go back in with their signature, %s',
     async (mode) => {
-      lab().reply(dialect, 'reasoningToolCall', 'text')
+      lab().reply(wireFormat, 'reasoningToolCall', 'text')
       const config = { tools, thinkingConfig: { includeThoughts: true, thinkingBudget: 1024 } }
       const request = params({ config })
       const parts =
@@ -130,14 +130,14 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
       const second = await models().generateContent(params({ contents, config }))
       expect(second.text).toBe(scenarios.text.text)
       // The chat format has no signatures.
-      if (dialect !== 'chat') {
+      if (wireFormat !== 'chat') {
         expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
       }
     },
   )
 
   test('structured output', async () => {
-    lab().reply(dialect, 'structured')
+    lab().reply(wireFormat, 'structured')
     const config = { responseMimeType: 'application/json', responseJsonSchema: schema }
     const reply = await models().generateContent(params({ config }))
     expect(JSON.parse(reply.text ?? '')).toEqual(JSON.parse(scenarios.structured.text))
@@ -145,12 +145,12 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
   })
 
   test('tokens are counted', async () => {
-    const { totalTokens } = await models().countTokens({ model: modelOf(dialect), contents: prompt })
+    const { totalTokens } = await models().countTokens({ model: modelOf(wireFormat), contents: prompt })
     expect(totalTokens).toBeGreaterThan(0)
   })
 
   test('a rate limit of the upstream is an ApiError of status 429', async () => {
-    lab().rateLimit(dialect, '7')
+    lab().rateLimit(wireFormat, '7')
     const error = await rejection(models().generateContent(params()))
     expect(error).toBeInstanceOf(ApiError)
     expect(error).toMatchObject({ status: 429 })
@@ -158,7 +158,7 @@ describe.each(textDialects)('the Google SDK over an upstream of format %s', (dia
   })
 
   test('abort of a stream closes the connection to the upstream', async () => {
-    lab().stall(dialect)
+    lab().stall(wireFormat)
     const controller = new AbortController()
     let leftAt = 0
     const reading = async () => {

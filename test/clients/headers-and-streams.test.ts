@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { modelOf, textDialects, useLab } from './lab.ts'
+import { modelOf, textWireFormats, useLab } from './lab.ts'
 import {
   chatBody,
   events,
@@ -92,8 +92,8 @@ describe('streams on the wire', () => {
     ['/v1/responses', responsesBody, /^: /m],
     ['/v1/messages', messagesBody, /^event: ping\ndata: /m],
   ])('%s sends heartbeats before and within a slow reply', async (path, body, heartbeat) => {
-    const dialect = textDialects.find((name) => body.model === modelOf(name)) ?? 'chat'
-    lab().replySlowly(dialect)
+    const wireFormat = textWireFormats.find((name) => body.model === modelOf(name)) ?? 'chat'
+    lab().replySlowly(wireFormat)
     const response = await send(path, { body: { ...body, stream: true } })
     const text = await response.text()
     expect(text).toMatch(heartbeat)

@@ -7,8 +7,8 @@ import {
   type Scenario,
   type ScenarioName,
   scenarios,
-  type TextDialect,
-  textDialects,
+  type TextWireFormat,
+  textWireFormats,
   vendorReplies,
 } from '../support/replies.ts'
 import {
@@ -18,8 +18,8 @@ import {
   type Upstream,
 } from '../support/upstream.ts'
 
-export type { TextDialect }
-export { scenarios, textDialects }
+export type { TextWireFormat }
+export { scenarios, textWireFormats }
 
 /** A gateway with one provider per format, all of them the same scripted upstream. */
 export class Lab {
@@ -42,26 +42,28 @@ export class Lab {
   }
 
   /** Scripts the next replies of the upstream: streamed where the request asks for a stream. */
-  reply(dialect: TextDialect, ...names: (ScenarioName | Scenario)[]): void {
-    const sources = names.map((name) => replyOf(dialect, typeof name === 'string' ? scenarios[name] : name))
+  reply(wireFormat: TextWireFormat, ...names: (ScenarioName | Scenario)[]): void {
+    const sources = names.map((name) =>
+      replyOf(wireFormat, typeof name === 'string' ? scenarios[name] : name),
+    )
     this.next.push(...sources)
   }
 
   /** The upstream rejects the next request with 429. */
-  rateLimit(dialect: TextDialect, retryAfter = '1'): void {
-    this.next.push({ status: 429, headers: { 'retry-after': retryAfter }, json: rateErrors[dialect] })
+  rateLimit(wireFormat: TextWireFormat, retryAfter = '1'): void {
+    this.next.push({ status: 429, headers: { 'retry-after': retryAfter }, json: rateErrors[wireFormat] })
   }
 
   /** The upstream pauses before and within the next stream, for longer than the heartbeat interval. */
-  replySlowly(dialect: TextDialect): void {
-    const { frames } = vendorReplies[dialect](scenarios.text)
+  replySlowly(wireFormat: TextWireFormat): void {
+    const { frames } = vendorReplies[wireFormat](scenarios.text)
     const bytes = frames.reduce((sum, frame) => sum + Buffer.byteLength(frame), 0)
     this.next.push({ sse: frames, waitMs: 700, splitBytes: Math.ceil(bytes / 2), delayMs: 700 })
   }
 
   /** The upstream begins the next stream and then sends nothing more. */
-  stall(dialect: TextDialect): void {
-    const { frames } = vendorReplies[dialect](longScenario(200))
+  stall(wireFormat: TextWireFormat): void {
+    const { frames } = vendorReplies[wireFormat](longScenario(200))
     this.next.push({ sse: frames.slice(0, 20), hang: true })
   }
 
@@ -118,7 +120,7 @@ export async function openLab(settings: object = {}): Promise<Lab> {
   const upstream = await startUpstream()
   const next: ResponseSource[] = []
   upstream.setDefault((request) => {
-    const source = next.shift() ?? replyOf(dialectOf(request), scenarios.text)
+    const source = next.shift() ?? replyOf(wireFormatOf(request), scenarios.text)
     return typeof source === 'function' ? source(request) : source
   })
   // JSON is YAML.
@@ -126,18 +128,18 @@ export async function openLab(settings: object = {}): Promise<Lab> {
   return new Lab(await startTestServer('sqlite', { settings: text }), upstream, next)
 }
 
-export function modelOf(dialect: TextDialect): string {
-  return `lab/${dialect}`
+export function modelOf(wireFormat: TextWireFormat): string {
+  return `lab/${wireFormat}`
 }
 
 /** The upstream's models are named after the format they are reached by. */
-function dialectOf({ path, json }: ReceivedRequest): TextDialect {
+function wireFormatOf({ path, json }: ReceivedRequest): TextWireFormat {
   const named = `${path} ${json?.model}`
-  return textDialects.find((dialect) => named.includes(`vendor-${dialect}`)) ?? 'chat'
+  return textWireFormats.find((wireFormat) => named.includes(`vendor-${wireFormat}`)) ?? 'chat'
 }
 
 /** Signed reasoning goes back only to the vendor that signed it, so these have the vendors' slugs. */
-const slugs: Record<TextDialect, string> = {
+const slugs: Record<TextWireFormat, string> = {
   chat: 'chat-lab',
   messages: 'anthropic',
   responses: 'openai',
@@ -145,25 +147,25 @@ const slugs: Record<TextDialect, string> = {
 }
 
 function settingsFor(upstreamUrl: string): object {
-  const providers = textDialects.map((dialect) => ({
-    slug: slugs[dialect],
-    name: `The ${dialect} lab`,
+  const providers = textWireFormats.map((wireFormat) => ({
+    slug: slugs[wireFormat],
+    name: `The ${wireFormat} lab`,
     base_url: `${upstreamUrl}/v1`,
     api_key: 'sk-upstream',
-    dialects: [dialect] as string[],
+    dialects: [wireFormat] as string[],
   }))
-  const models = textDialects.map((dialect) => ({
-    id: modelOf(dialect),
-    aliases: [`${dialect}-deployment`],
-    name: `Lab ${dialect}`,
+  const models = textWireFormats.map((wireFormat) => ({
+    id: modelOf(wireFormat),
+    aliases: [`${wireFormat}-deployment`],
+    name: `Lab ${wireFormat}`,
     description: 'A model for tests',
     context_length: 200_000,
     input_modalities: ['text', 'image'],
     supported_parameters: ['max_tokens', 'tools', 'tool_choice', 'reasoning', 'structured_outputs'],
     endpoints: [
       {
-        provider: slugs[dialect],
-        upstream_model: `vendor-${dialect}`,
+        provider: slugs[wireFormat],
+        upstream_model: `vendor-${wireFormat}`,
         pricing: { prompt: '0.000001', completion: '0.000002' },
       },
     ],
@@ -180,8 +182,8 @@ function settingsFor(upstreamUrl: string): object {
   return { providers, models, limits: { heartbeat: 0.3 } }
 }
 
-export function replyOf(dialect: TextDialect, scenario: Scenario): ResponseSource {
-  const { frames, body } = vendorReplies[dialect](scenario)
+export function replyOf(wireFormat: TextWireFormat, scenario: Scenario): ResponseSource {
+  const { frames, body } = vendorReplies[wireFormat](scenario)
   return ({ path, json }) => {
     const streams = json?.stream === true || path.endsWith(':streamGenerateContent')
     return streams ? { sse: frames } : { json: body }
@@ -189,7 +191,7 @@ export function replyOf(dialect: TextDialect, scenario: Scenario): ResponseSourc
 }
 
 const slowDown = 'Slow down, please.'
-const rateErrors: Record<TextDialect, object> = {
+const rateErrors: Record<TextWireFormat, object> = {
   chat: { error: { message: slowDown, type: 'requests', param: null, code: 'rate_limit_exceeded' } },
   responses: { error: { message: slowDown, type: 'requests', param: null, code: 'rate_limit_exceeded' } },
   messages: { type: 'error', error: { type: 'rate_limit_error', message: slowDown } },

@@ -10,7 +10,7 @@ import {
   rejection,
   reportSchema,
   scenarios,
-  textDialects,
+  textWireFormats,
   useLab,
   weatherIn,
 } from './lab.ts'
@@ -42,15 +42,15 @@ function usageOf(message: object): UsageMetadata | undefined {
 }
 
 const cases = [false, true].flatMap((useResponsesApi) =>
-  textDialects.map((dialect): [string, (typeof textDialects)[number], boolean] => [
+  textWireFormats.map((wireFormat): [string, (typeof textWireFormats)[number], boolean] => [
     useResponsesApi ? 'responses' : 'chat',
-    dialect,
+    wireFormat,
     useResponsesApi,
   ]),
 )
 
-describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dialect, useResponsesApi) => {
-  const model = (more: ChatOpenAIFields = {}) => chat(modelOf(dialect), { useResponsesApi, ...more })
+describe.each(cases)('LangChain with %s over an upstream of format %s', (_, wireFormat, useResponsesApi) => {
+  const model = (more: ChatOpenAIFields = {}) => chat(modelOf(wireFormat), { useResponsesApi, ...more })
 
   test('invoke() has text and usage', async () => {
     const reply = await model().invoke(prompt)
@@ -70,7 +70,7 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
   })
 
   test.each(['whole', 'streamed'])('bindTools() makes the round trip, %s', async (mode) => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const bound = model({ streaming: mode === 'streamed' }).bindTools([weather])
     const first = await bound.invoke([new HumanMessage(prompt)])
     const calls = first.tool_calls ?? []
@@ -85,14 +85,14 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
   })
 
   test('withStructuredOutput() gives an object of the schema', async () => {
-    lab().reply(dialect, 'structured')
+    lab().reply(wireFormat, 'structured')
     const output = await model().withStructuredOutput(reportSchema, { method: 'jsonSchema' }).invoke(prompt)
     expect(output).toEqual(JSON.parse(scenarios.structured.text))
   })
 
   test('withStructuredOutput() by a tool', async () => {
     const { text, ...rest } = scenarios.structured
-    lab().reply(dialect, {
+    lab().reply(wireFormat, {
       ...rest,
       text: '',
       finish: 'tool_calls',
@@ -105,19 +105,19 @@ describe.each(cases)('LangChain with %s over an upstream of format %s', (_, dial
   })
 
   test('reasoning does not get in the way, and is counted', async () => {
-    lab().reply(dialect, 'reasoning')
+    lab().reply(wireFormat, 'reasoning')
     const reply = await model({ reasoning: { effort: 'high' } }).invoke(prompt)
     expect(reply.text).toBe(scenarios.reasoning.text)
     expect(usageOf(reply)?.output_tokens).toBe(46)
   })
 
   test('a rate limit of the upstream is an error of status 429', async () => {
-    lab().rateLimit(dialect, '1')
+    lab().rateLimit(wireFormat, '1')
     expect(await rejection(model().invoke(prompt))).toMatchObject({ status: 429 })
   })
 
   test('abort of a stream closes the connection to the upstream', async () => {
-    lab().stall(dialect)
+    lab().stall(wireFormat)
     const controller = new AbortController()
     let leftAt = 0
     const reading = async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { ChatResult, ChatStreamChunk } from '@openrouter/sdk/models'
-import { messages, modelOf, prompt, scenarios, textDialects, useLab } from './lab.ts'
+import { messages, modelOf, prompt, scenarios, textWireFormats, useLab } from './lab.ts'
 import { anthropicClient, openaiClient, openRouterClient } from './sdks.ts'
 
 const lab = useLab()
@@ -11,8 +11,8 @@ function metadataOf(reply: unknown) {
   return (reply as { service_metadata?: { attempt: number; requested: string } }).service_metadata
 }
 
-describe.each(textDialects)('routing metadata in replies, over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)('routing metadata in replies, over an upstream of format %s', (wireFormat) => {
+  const model = modelOf(wireFormat)
 
   test('the OpenAI library accepts it, in chat and responses', async () => {
     const client = openaiClient(lab())

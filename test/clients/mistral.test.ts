@@ -7,7 +7,7 @@ import {
   modelOf,
   rejection,
   scenarios,
-  textDialects,
+  textWireFormats,
   useLab,
   weatherIn,
   weatherTool,
@@ -36,8 +36,8 @@ async function stream(request: StreamRequest) {
   return { text, calls, usage }
 }
 
-describe.each(textDialects)('the Mistral client over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)('the Mistral client over an upstream of format %s', (wireFormat) => {
+  const model = modelOf(wireFormat)
 
   test('chat, whole and streamed', async () => {
     const reply = await client().chat.complete({ model, messages, randomSeed: 7 })
@@ -48,7 +48,7 @@ describe.each(textDialects)('the Mistral client over an upstream of format %s', 
   })
 
   test.each([false, true])('tools make the round trip, streamed: %p', async (isStreamed) => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const request = { model, messages, tools, toolChoice: 'any' as const }
     const calls = isStreamed
       ? (await stream(request)).calls

@@ -7,7 +7,7 @@ import {
   prompt,
   rejection,
   scenarios,
-  textDialects,
+  textWireFormats,
   useLab,
   weatherIn,
   weatherTool,
@@ -33,8 +33,8 @@ const expectCounts = (last: ChatResponse | GenerateResponse | undefined) => {
   expect((last?.prompt_eval_duration ?? 0) + (last?.eval_duration ?? 0)).toBe(last?.total_duration ?? -1)
 }
 
-describe.each(textDialects)('the Ollama client over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)('the Ollama client over an upstream of format %s', (wireFormat) => {
+  const model = modelOf(wireFormat)
 
   test('chat, whole', async () => {
     const reply = await client().chat({ model, messages })
@@ -63,7 +63,7 @@ describe.each(textDialects)('the Ollama client over an upstream of format %s', (
   })
 
   test.each([false, true])('tools make the round trip, streamed: %p', async (stream) => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const request = stream
       ? await collect(await client().chat({ model, messages, tools, stream: true }))
       : [await client().chat({ model, messages, tools })]
@@ -93,7 +93,7 @@ describe.each(textDialects)('the Ollama client over an upstream of format %s', (
     await client().chat({
       model,
       messages: [{ role: 'user', content: 'What is this?', images: [pixel] }],
-      format: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
+      format: { type: 'object', properties: { color: { type: 'string' } }, required: ['colour'] },
       options: { num_predict: 77, num_ctx: 4096 },
     })
     const sent = JSON.stringify(lab().lastRequest().json)

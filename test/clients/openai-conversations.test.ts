@@ -1,50 +1,56 @@
 import { describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
 import { NotFoundError } from 'openai'
-import { modelOf, prompt, rejection, scenarios, textDialects, useLab } from './lab.ts'
+import { modelOf, prompt, rejection, scenarios, textWireFormats, useLab } from './lab.ts'
 import { type ClientOptions, openaiClient } from './sdks.ts'
 
 const lab = useLab()
 
 const client = (options?: ClientOptions) => openaiClient(lab(), options)
 
-describe.each(textDialects)('conversations of the OpenAI SDK over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)(
+  'conversations of the OpenAI SDK over an upstream of format %s',
+  (wireFormat) => {
+    const model = modelOf(wireFormat)
 
-  test('a conversation is begun, used and listed', async () => {
-    const { id } = await client().conversations.create()
-    const first = await client().responses.create({ model, input: prompt, conversation: id })
-    expect(first.conversation).toEqual({ id })
-    const stream = client().responses.stream({ model, input: 'And tomorrow?', conversation: id })
-    expect((await stream.finalResponse()).output_text).toBe(scenarios.text.text)
-    expect(JSON.stringify(lab().lastRequest().json)).toContain(prompt)
-    const texts: string[] = []
-    for await (const item of client().conversations.items.list(id, { order: 'asc', limit: 1 }))
-      if (item.type === 'message') texts.push(`${item.role}: ${JSON.stringify(item.content)}`)
-    expect(texts).toHaveLength(4)
-    expect(texts[0]).toContain(prompt)
-    expect(texts[3]).toContain('assistant')
-  })
-
-  test('input tokens are counted', async () => {
-    const counted = await client().responses.inputTokens.count({ model, input: prompt })
-    expect(counted.object).toBe('response.input_tokens')
-    expect(counted.input_tokens).toBeGreaterThan(0)
-  })
-
-  test('a conversation is compacted, and continues from there', async () => {
-    const compacted = await client().responses.compact({
-      model,
-      input: [{ role: 'user', content: prompt }],
+    test('a conversation is begun, used and listed', async () => {
+      const { id } = await client().conversations.create()
+      const first = await client().responses.create({ model, input: prompt, conversation: id })
+      expect(first.conversation).toEqual({ id })
+      const stream = client().responses.stream({ model, input: 'And tomorrow?', conversation: id })
+      expect((await stream.finalResponse()).output_text).toBe(scenarios.text.text)
+      expect(JSON.stringify(lab().lastRequest().json)).toContain(prompt)
+      const texts: string[] = []
+      for await (const item of client().conversations.items.list(id, { order: 'asc', limit: 1 }))
+        if (item.type === 'message') texts.push(`${item.role}: ${JSON.stringify(item.content)}`)
+      expect(texts).toHaveLength(4)
+      expect(texts[0]).toContain(prompt)
+      expect(texts[3]).toContain('assistant')
     })
-    expect(compacted.object).toBe('response.compaction')
-    expect(compacted.output.at(-1)?.type).toBe('compaction')
-    const input = [...compacted.output, { role: 'user', content: 'Go on.' }] as OpenAI.Responses.ResponseInput
-    const next = await client().responses.create({ model, input })
-    expect(next.output_text).toBe(scenarios.text.text)
-    expect(JSON.stringify(lab().lastRequest().json)).toContain('Summary of the conversation so far')
-  })
-})
+
+    test('input tokens are counted', async () => {
+      const counted = await client().responses.inputTokens.count({ model, input: prompt })
+      expect(counted.object).toBe('response.input_tokens')
+      expect(counted.input_tokens).toBeGreaterThan(0)
+    })
+
+    test('a conversation is compacted, and continues from there', async () => {
+      const compacted = await client().responses.compact({
+        model,
+        input: [{ role: 'user', content: prompt }],
+      })
+      expect(compacted.object).toBe('response.compaction')
+      expect(compacted.output.at(-1)?.type).toBe('compaction')
+      const input = [
+        ...compacted.output,
+        { role: 'user', content: 'Go on.' },
+      ] as OpenAI.Responses.ResponseInput
+      const next = await client().responses.create({ model, input })
+      expect(next.output_text).toBe(scenarios.text.text)
+      expect(JSON.stringify(lab().lastRequest().json)).toContain('Summary of the conversation so far')
+    })
+  },
+)
 
 test('metadata and items are changed, read and deleted', async () => {
   const { conversations } = client()

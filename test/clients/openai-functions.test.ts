@@ -4,7 +4,7 @@ import {
   messages,
   modelOf,
   scenarios,
-  textDialects,
+  textWireFormats,
   useLab,
   weatherIn,
   weatherParameters,
@@ -20,11 +20,11 @@ const functions = [
 const firstCall = scenarios.toolCalls.toolCalls[0]
 const firstArguments = () => argumentsOf('toolCalls')[0]
 
-describe.each(textDialects)('legacy functions over format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)('legacy functions over format %s', (wireFormat) => {
+  const model = modelOf(wireFormat)
 
   test('a whole reply calls the function in `function_call`', async () => {
-    lab().reply(dialect, 'toolCalls')
+    lab().reply(wireFormat, 'toolCalls')
     const reply = await client().chat.completions.create({ model, messages, functions })
     const [choice] = reply.choices
     expect(choice?.finish_reason).toBe('function_call')
@@ -34,7 +34,7 @@ describe.each(textDialects)('legacy functions over format %s', (dialect) => {
   })
 
   test('a stream does so in its deltas', async () => {
-    lab().reply(dialect, 'toolCalls')
+    lab().reply(wireFormat, 'toolCalls')
     const stream = client().chat.completions.stream({ model, messages, functions, function_call: 'auto' })
     const message = await stream.finalMessage()
     expect(message.function_call?.name).toBe(firstCall?.name ?? '')
@@ -45,7 +45,7 @@ describe.each(textDialects)('legacy functions over format %s', (dialect) => {
   })
 
   test('the result goes back as a message of role `function`, and the reply is text', async () => {
-    lab().reply(dialect, 'text')
+    lab().reply(wireFormat, 'text')
     const reply = await client().chat.completions.create({
       model,
       functions,

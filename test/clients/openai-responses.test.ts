@@ -9,7 +9,7 @@ import {
   rejection,
   reportSchema,
   scenarios,
-  textDialects,
+  textWireFormats,
   useLab,
   weatherIn,
   weatherParameters,
@@ -28,8 +28,8 @@ const flatTool = {
   strict: false,
 }
 
-describe.each(textDialects)('responses of the OpenAI SDK over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)('responses of the OpenAI SDK over an upstream of format %s', (wireFormat) => {
+  const model = modelOf(wireFormat)
 
   test('a whole reply has text and usage', async () => {
     const reply = await client().responses.create({ model, input: prompt })
@@ -54,7 +54,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
   })
 
   test('parallel tools make the round trip by previous_response_id', async () => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const first = await client().responses.create({ model, input: prompt, tools: [flatTool] })
     const calls = first.output.filter((item) => item.type === 'function_call')
     expect(calls.map((call) => JSON.parse(call.arguments))).toEqual(argumentsOf('toolCalls'))
@@ -77,7 +77,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
   })
 
   test('streamed tool calls come out whole', async () => {
-    lab().reply(dialect, 'toolCalls')
+    lab().reply(wireFormat, 'toolCalls')
     const stream = client().responses.stream({ model, input: prompt, tools: [flatTool] })
     const { output } = await stream.finalResponse()
     const calls = output.filter((item) => item.type === 'function_call')
@@ -86,7 +86,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
   })
 
   test('reasoning comes back as an item, and goes in again', async () => {
-    lab().reply(dialect, 'reasoningToolCall', 'text')
+    lab().reply(wireFormat, 'reasoningToolCall', 'text')
     const first = await client().responses.create({
       model,
       input: prompt,
@@ -110,13 +110,13 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
     })
     expect(second.output_text).toBe(scenarios.text.text)
     // The chat format has no signatures.
-    if (dialect !== 'chat') {
+    if (wireFormat !== 'chat') {
       expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
     }
   })
 
   test('parse() gives an object of the schema', async () => {
-    lab().reply(dialect, 'structured')
+    lab().reply(wireFormat, 'structured')
     const reply = await client().responses.parse({
       model,
       input: prompt,
@@ -126,7 +126,7 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
   })
 
   test('stream() gives an object of the schema', async () => {
-    lab().reply(dialect, 'structured')
+    lab().reply(wireFormat, 'structured')
     const stream = client().responses.stream({
       model,
       input: prompt,
@@ -136,14 +136,14 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
   })
 
   test('a rate limit of the upstream is a RateLimitError', async () => {
-    lab().rateLimit(dialect, '7')
+    lab().rateLimit(wireFormat, '7')
     const error = await rejection(client().responses.create({ model, input: prompt, stream: true }))
     expect(error).toBeInstanceOf(RateLimitError)
     expect((error as RateLimitError).headers?.get('retry-after')).toBe('7')
   })
 
   test('a stream that is left closes the connection to the upstream', async () => {
-    lab().stall(dialect)
+    lab().stall(wireFormat)
     const stream = await client().responses.create({ model, input: prompt, stream: true })
     for await (const event of stream) if (event.type === 'response.output_text.delta') break
     await lab().expectClosedSoon(Date.now())
@@ -151,9 +151,9 @@ describe.each(textDialects)('responses of the OpenAI SDK over an upstream of for
 })
 
 describe('stored responses with the OpenAI SDK', () => {
-  test.each(textDialects)('one of format %s is read, listed and deleted', async (dialect) => {
+  test.each(textWireFormats)('one of format %s is read, listed and deleted', async (wireFormat) => {
     const { responses } = client()
-    const made = await responses.create({ model: modelOf(dialect), input: prompt })
+    const made = await responses.create({ model: modelOf(wireFormat), input: prompt })
     expect(await responses.retrieve(made.id)).toEqual(
       expect.objectContaining({ id: made.id, status: 'completed' }),
     )

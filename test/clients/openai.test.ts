@@ -11,7 +11,7 @@ import {
   rejection,
   reportSchema,
   scenarios,
-  textDialects,
+  textWireFormats,
   useLab,
   weatherIn,
   weatherParameters,
@@ -23,142 +23,145 @@ const lab = useLab()
 
 const client = (options?: ClientOptions) => openaiClient(lab(), options)
 
-describe.each(textDialects)('chat completions of the OpenAI SDK over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)(
+  'chat completions of the OpenAI SDK over an upstream of format %s',
+  (wireFormat) => {
+    const model = modelOf(wireFormat)
 
-  test('a whole reply has text, usage and cost', async () => {
-    const reply = await client().chat.completions.create({ model, messages })
-    expect(reply.choices[0]?.message.content).toBe(scenarios.text.text)
-    expect(reply.choices[0]?.finish_reason).toBe('stop')
-    expect(reply.model).toBe(model)
-    expect(reply.usage).toMatchObject({
-      prompt_tokens: 87,
-      completion_tokens: 41,
-      total_tokens: 128,
-      prompt_tokens_details: { cached_tokens: 64 },
+    test('a whole reply has text, usage and cost', async () => {
+      const reply = await client().chat.completions.create({ model, messages })
+      expect(reply.choices[0]?.message.content).toBe(scenarios.text.text)
+      expect(reply.choices[0]?.finish_reason).toBe('stop')
+      expect(reply.model).toBe(model)
+      expect(reply.usage).toMatchObject({
+        prompt_tokens: 87,
+        completion_tokens: 41,
+        total_tokens: 128,
+        prompt_tokens_details: { cached_tokens: 64 },
+      })
+      expect(reply._request_id).toBeString()
     })
-    expect(reply._request_id).toBeString()
-  })
 
-  test('a stream has the same text, and usage when it is requested', async () => {
-    const stream = await client().chat.completions.create({
-      model,
-      messages,
-      stream: true,
-      stream_options: { include_usage: true },
+    test('a stream has the same text, and usage when it is requested', async () => {
+      const stream = await client().chat.completions.create({
+        model,
+        messages,
+        stream: true,
+        stream_options: { include_usage: true },
+      })
+      let text = ''
+      let usage: OpenAI.CompletionUsage | null | undefined
+      for await (const chunk of stream) {
+        text += chunk.choices[0]?.delta.content ?? ''
+        usage = chunk.usage ?? usage
+      }
+      expect(text).toBe(scenarios.text.text)
+      expect(usage).toMatchObject({ prompt_tokens: 87, completion_tokens: 41, total_tokens: 128 })
     })
-    let text = ''
-    let usage: OpenAI.CompletionUsage | null | undefined
-    for await (const chunk of stream) {
-      text += chunk.choices[0]?.delta.content ?? ''
-      usage = chunk.usage ?? usage
-    }
-    expect(text).toBe(scenarios.text.text)
-    expect(usage).toMatchObject({ prompt_tokens: 87, completion_tokens: 41, total_tokens: 128 })
-  })
 
-  test('parallel tools make the round trip: calls, results, reply', async () => {
-    lab().reply(dialect, 'toolCalls', 'text')
-    const cities: string[] = []
-    const runner = client().chat.completions.runTools({
-      model,
-      messages,
-      tools: [
-        {
-          type: 'function',
-          function: {
-            ...weatherTool.function,
-            parameters: weatherParameters as unknown as JSONSchema,
-            function: (args: string) => {
-              const { city } = JSON.parse(args)
-              cities.push(city)
-              return weatherIn(city)
+    test('parallel tools make the round trip: calls, results, reply', async () => {
+      lab().reply(wireFormat, 'toolCalls', 'text')
+      const cities: string[] = []
+      const runner = client().chat.completions.runTools({
+        model,
+        messages,
+        tools: [
+          {
+            type: 'function',
+            function: {
+              ...weatherTool.function,
+              parameters: weatherParameters as unknown as JSONSchema,
+              function: (args: string) => {
+                const { city } = JSON.parse(args)
+                cities.push(city)
+                return weatherIn(city)
+              },
             },
           },
-        },
-      ],
+        ],
+      })
+      expect(await runner.finalContent()).toBe(scenarios.text.text)
+      expect(cities).toEqual(['Oslo', '京都'])
+      const results = lab().lastRequest().text
+      expect(results).toContain(weatherIn('Oslo'))
+      expect(results).toContain(weatherIn('京都'))
     })
-    expect(await runner.finalContent()).toBe(scenarios.text.text)
-    expect(cities).toEqual(['Oslo', '京都'])
-    const results = lab().lastRequest().text
-    expect(results).toContain(weatherIn('Oslo'))
-    expect(results).toContain(weatherIn('京都'))
-  })
 
-  test('streamed parallel tool calls come out whole', async () => {
-    lab().reply(dialect, 'toolCalls')
-    const stream = client().chat.completions.stream({ model, messages, tools: [weatherTool] })
-    const { message, finish_reason } = (await stream.finalChatCompletion()).choices[0]!
-    const calls = message.tool_calls ?? []
-    expect(finish_reason).toBe('tool_calls')
-    expect(calls.map((call) => call.id)).toEqual(scenarios.toolCalls.toolCalls.map((call) => call.id))
-    expect(calls.map((call) => call.type === 'function' && JSON.parse(call.function.arguments))).toEqual(
-      argumentsOf('toolCalls'),
-    )
-  })
-
-  test('reasoning is shown, and is counted', async () => {
-    lab().reply(dialect, 'reasoning')
-    const reply = await client().chat.completions.create({ model, messages, reasoning_effort: 'high' })
-    const message = reply.choices[0]?.message as { content: string; reasoning?: string }
-    expect(message.content).toBe(scenarios.reasoning.text)
-    expect(message.reasoning).toBe(scenarios.reasoning.reasoning.text)
-    expect(reply.usage?.completion_tokens).toBe(46)
-  })
-
-  test('parse() gives an object of the schema', async () => {
-    lab().reply(dialect, 'structured')
-    const reply = await client().chat.completions.parse({
-      model,
-      messages,
-      response_format: zodResponseFormat(reportSchema, 'report'),
+    test('streamed parallel tool calls come out whole', async () => {
+      lab().reply(wireFormat, 'toolCalls')
+      const stream = client().chat.completions.stream({ model, messages, tools: [weatherTool] })
+      const { message, finish_reason } = (await stream.finalChatCompletion()).choices[0]!
+      const calls = message.tool_calls ?? []
+      expect(finish_reason).toBe('tool_calls')
+      expect(calls.map((call) => call.id)).toEqual(scenarios.toolCalls.toolCalls.map((call) => call.id))
+      expect(calls.map((call) => call.type === 'function' && JSON.parse(call.function.arguments))).toEqual(
+        argumentsOf('toolCalls'),
+      )
     })
-    expect(reply.choices[0]?.message.parsed).toEqual(JSON.parse(scenarios.structured.text))
-    expect(lab().lastRequest().text).toContain('"warnings"')
-  })
 
-  test('stream() gives an object of the schema', async () => {
-    lab().reply(dialect, 'structured')
-    const stream = client().chat.completions.stream({
-      model,
-      messages,
-      response_format: zodResponseFormat(reportSchema, 'report'),
+    test('reasoning is shown, and is counted', async () => {
+      lab().reply(wireFormat, 'reasoning')
+      const reply = await client().chat.completions.create({ model, messages, reasoning_effort: 'high' })
+      const message = reply.choices[0]?.message as { content: string; reasoning?: string }
+      expect(message.content).toBe(scenarios.reasoning.text)
+      expect(message.reasoning).toBe(scenarios.reasoning.reasoning.text)
+      expect(reply.usage?.completion_tokens).toBe(46)
     })
-    const final = await stream.finalChatCompletion()
-    expect(final.choices[0]?.message.parsed).toEqual(JSON.parse(scenarios.structured.text))
-  })
 
-  test('a truncated reply is known by its finish reason', async () => {
-    lab().reply(dialect, 'cutShort')
-    const reply = await client().chat.completions.create({ model, messages, max_tokens: 8 })
-    expect(reply.choices[0]?.finish_reason).toBe('length')
-  })
+    test('parse() gives an object of the schema', async () => {
+      lab().reply(wireFormat, 'structured')
+      const reply = await client().chat.completions.parse({
+        model,
+        messages,
+        response_format: zodResponseFormat(reportSchema, 'report'),
+      })
+      expect(reply.choices[0]?.message.parsed).toEqual(JSON.parse(scenarios.structured.text))
+      expect(lab().lastRequest().text).toContain('"warnings"')
+    })
 
-  test('a rate limit of the upstream is a RateLimitError with its retry-after', async () => {
-    lab().rateLimit(dialect, '7')
-    const error = await rejection(client().chat.completions.create({ model, messages }))
-    expect(error).toBeInstanceOf(RateLimitError)
-    expect((error as RateLimitError).headers?.get('retry-after')).toBe('7')
-    expect((error as RateLimitError).message).toContain('Slow down')
-  })
+    test('stream() gives an object of the schema', async () => {
+      lab().reply(wireFormat, 'structured')
+      const stream = client().chat.completions.stream({
+        model,
+        messages,
+        response_format: zodResponseFormat(reportSchema, 'report'),
+      })
+      const final = await stream.finalChatCompletion()
+      expect(final.choices[0]?.message.parsed).toEqual(JSON.parse(scenarios.structured.text))
+    })
 
-  test('a stream that is left closes the connection to the upstream', async () => {
-    lab().stall(dialect)
-    const stream = await client().chat.completions.create({ model, messages, stream: true })
-    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
-    await lab().expectClosedSoon(Date.now())
-  })
+    test('a truncated reply is known by its finish reason', async () => {
+      lab().reply(wireFormat, 'cutShort')
+      const reply = await client().chat.completions.create({ model, messages, max_tokens: 8 })
+      expect(reply.choices[0]?.finish_reason).toBe('length')
+    })
 
-  test('abort() of a stream closes the connection to the upstream', async () => {
-    lab().stall(dialect)
-    const stream = client().chat.completions.stream({ model, messages })
-    await new Promise((resolve) => stream.once('content', resolve))
-    const leftAt = Date.now()
-    stream.abort()
-    expect(await rejection(stream.done())).toBeInstanceOf(APIUserAbortError)
-    await lab().expectClosedSoon(leftAt)
-  })
-})
+    test('a rate limit of the upstream is a RateLimitError with its retry-after', async () => {
+      lab().rateLimit(wireFormat, '7')
+      const error = await rejection(client().chat.completions.create({ model, messages }))
+      expect(error).toBeInstanceOf(RateLimitError)
+      expect((error as RateLimitError).headers?.get('retry-after')).toBe('7')
+      expect((error as RateLimitError).message).toContain('Slow down')
+    })
+
+    test('a stream that is left closes the connection to the upstream', async () => {
+      lab().stall(wireFormat)
+      const stream = await client().chat.completions.create({ model, messages, stream: true })
+      for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
+      await lab().expectClosedSoon(Date.now())
+    })
+
+    test('abort() of a stream closes the connection to the upstream', async () => {
+      lab().stall(wireFormat)
+      const stream = client().chat.completions.stream({ model, messages })
+      await new Promise((resolve) => stream.once('content', resolve))
+      const leftAt = Date.now()
+      stream.abort()
+      expect(await rejection(stream.done())).toBeInstanceOf(APIUserAbortError)
+      await lab().expectClosedSoon(leftAt)
+    })
+  },
+)
 
 describe('errors and models with the OpenAI SDK', () => {
   const create = (sdk: OpenAI, model = modelOf('chat')) => sdk.chat.completions.create({ model, messages })
@@ -215,8 +218,8 @@ describe('errors and models with the OpenAI SDK', () => {
     expect(await rejection(failing)).toBeInstanceOf(RateLimitError)
   })
 
-  test.each(['chat', 'messages'] as const)('legacy completions, over %s', async (dialect) => {
-    const params = { model: modelOf(dialect), prompt }
+  test.each(['chat', 'messages'] as const)('legacy completions, over %s', async (wireFormat) => {
+    const params = { model: modelOf(wireFormat), prompt }
     const whole = await client().completions.create(params)
     expect(whole.choices[0]?.text).toBe(scenarios.text.text)
     let text = ''

@@ -10,7 +10,7 @@ import {
   prompt,
   rejection,
   scenarios,
-  textDialects,
+  textWireFormats,
   useLab,
   weatherIn,
   weatherTool,
@@ -28,8 +28,8 @@ const jsonSchema = {
   required: ['city', 'degrees'],
 }
 
-describe.each(textDialects)('chat.send() over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)('chat.send() over an upstream of format %s', (wireFormat) => {
+  const model = modelOf(wireFormat)
   const send = async (more: object = {}, key?: string) =>
     (await client(key).chat.send({ chatRequest: { model, messages, ...more } })) as ChatResult
   const stream = async (more: object = {}, options?: { signal: AbortSignal }) =>
@@ -58,7 +58,7 @@ describe.each(textDialects)('chat.send() over an upstream of format %s', (dialec
   })
 
   test('parallel tools make the round trip', async () => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const first = await send({ tools })
     const calls = first.choices[0]?.message.toolCalls ?? []
     expect(calls.map((call) => JSON.parse(call.function.arguments))).toEqual(argumentsOf('toolCalls'))
@@ -79,7 +79,7 @@ describe.each(textDialects)('chat.send() over an upstream of format %s', (dialec
   })
 
   test('streamed tool calls come in deltas that fit together', async () => {
-    lab().reply(dialect, 'toolCalls')
+    lab().reply(wireFormat, 'toolCalls')
     const parts: string[] = []
     for await (const chunk of await stream({ tools })) {
       for (const call of chunk.choices[0]?.delta.toolCalls ?? []) {
@@ -90,7 +90,7 @@ describe.each(textDialects)('chat.send() over an upstream of format %s', (dialec
   })
 
   test.each(['whole', 'streamed'])('reasoning goes out with its details, and back in, %s', async (mode) => {
-    lab().reply(dialect, 'reasoningToolCall', 'text')
+    lab().reply(wireFormat, 'reasoningToolCall', 'text')
     const options = { tools, reasoning: { effort: 'high' } }
     const details: unknown[] = []
     let reasoning = ''
@@ -120,13 +120,13 @@ describe.each(textDialects)('chat.send() over an upstream of format %s', (dialec
       ],
     })
     // The chat format has no signatures.
-    if (dialect !== 'chat') {
+    if (wireFormat !== 'chat') {
       expect(lab().lastRequest().text).toContain(scenarios.reasoningToolCall.reasoning.signature)
     }
   })
 
   test('structured output', async () => {
-    lab().reply(dialect, 'structured')
+    lab().reply(wireFormat, 'structured')
     const reply = await send({
       responseFormat: {
         type: 'json_schema',
@@ -137,14 +137,14 @@ describe.each(textDialects)('chat.send() over an upstream of format %s', (dialec
   })
 
   test('a rate limit of the upstream is a TooManyRequestsResponseError', async () => {
-    lab().rateLimit(dialect, '7')
+    lab().rateLimit(wireFormat, '7')
     const error = await rejection(send())
     expect(error).toBeInstanceOf(errors.TooManyRequestsResponseError)
     expect((error as errors.TooManyRequestsResponseError).headers.get('retry-after')).toBe('7')
   })
 
   test('a stream that is left closes the connection to the upstream', async () => {
-    lab().stall(dialect)
+    lab().stall(wireFormat)
     const controller = new AbortController()
     let leftAt = 0
     const reading = async () => {
@@ -159,8 +159,8 @@ describe.each(textDialects)('chat.send() over an upstream of format %s', (dialec
   })
 })
 
-describe.each(textDialects)('responses over an upstream of format %s', (dialect) => {
-  const model = modelOf(dialect)
+describe.each(textWireFormats)('responses over an upstream of format %s', (wireFormat) => {
+  const model = modelOf(wireFormat)
 
   test('a whole response fits its schema', async () => {
     const reply = (await client().responses.send({
@@ -174,7 +174,7 @@ describe.each(textDialects)('responses over an upstream of format %s', (dialect)
   test.each(['text', 'toolCalls', 'reasoning'] as const)(
     'the events of %s fit their schema',
     async (name) => {
-      lab().reply(dialect, name)
+      lab().reply(wireFormat, name)
       const stream = (await client().responses.send({
         responsesRequest: { model, input: prompt, stream: true },
       })) as unknown as AsyncIterable<{ type: string; delta?: string }>
@@ -190,7 +190,7 @@ describe.each(textDialects)('responses over an upstream of format %s', (dialect)
   )
 
   test('callModel() runs a tool', async () => {
-    lab().reply(dialect, 'toolCalls', 'text')
+    lab().reply(wireFormat, 'toolCalls', 'text')
     const cities: string[] = []
     const weather = {
       type: ToolType.Function,

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { newState } from '../../src/delivery/destination-states.ts'
 import { getDestination } from '../../src/delivery/destinations/all.ts'
-import { originOf, sealConfig } from '../../src/delivery/destinations/config.ts'
+import { encryptConfig, originOf } from '../../src/delivery/destinations/config.ts'
 import { runDeliveries } from '../../src/delivery/worker.ts'
 import { newUuid } from '../../src/platform/crypto/ids.ts'
 import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
@@ -29,7 +29,7 @@ async function createWebhooks(server: TestServer, paths: string[]): Promise<void
   for (const path of paths.slice(1)) {
     const id = newUuid()
     const config = { url: receiver.url(path), method: 'POST' }
-    const columns = { ...sealConfig(vault, kind, id, config), secrets_origin: originOf(kind, config) }
+    const columns = { ...encryptConfig(vault, kind, id, config), secrets_origin: originOf(kind, config) }
     await db
       .insertInto('destinations')
       .values({ ...row, ...columns, id })

@@ -17,7 +17,7 @@ const clients = 16
 const pauseMs = 250
 const storms = isLong ? 20 : 3
 
-/** Each dialect's default response, which `setDefault` replaces. */
+/** Each wire format's default response, which `setDefault` replaces. */
 function goodAnswer({ json }: ReceivedRequest): UpstreamResponse {
   const { frames, body } = vendorReply('chat', 'text')
   return json.stream ? { sse: frames } : { json: body }
@@ -274,7 +274,7 @@ describeWithUpstreams(
       ['86400', '300'],
       ['0', '1'],
     ])(
-      'sends Retry-After %s: it is honoured within bounds, and clients receive %s',
+      'sends Retry-After %s: it is honored within bounds, and clients receive %s',
       async (sent, expected) => {
         const { first } = bench()
         first.enqueue({ status: 429, headers: { 'retry-after': sent }, json: {} })

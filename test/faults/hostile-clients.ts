@@ -50,23 +50,27 @@ export class Attacker {
   }
 }
 
-export const dialects = ['chat', 'messages', 'responses', 'gemini'] as const
+export const wireFormats = ['chat', 'messages', 'responses', 'gemini'] as const
 
 function buildSettings(url: string): string {
   return JSON.stringify({
     limits: { first_content: 5, idle: 5, heartbeat: 1 },
-    providers: dialects.map((dialect) => ({
-      slug: `attacker-${dialect}`,
+    providers: wireFormats.map((wireFormat) => ({
+      slug: `attacker-${wireFormat}`,
       name: 'Attacker',
       base_url: url,
-      dialects: [dialect],
+      dialects: [wireFormat],
       api_key: 'vendor-secret',
     })),
-    models: dialects.map((dialect) => ({
-      id: `attack/${dialect}`,
-      name: dialect,
+    models: wireFormats.map((wireFormat) => ({
+      id: `attack/${wireFormat}`,
+      name: wireFormat,
       endpoints: [
-        { provider: `attacker-${dialect}`, upstream_model: 'm', pricing: { prompt: '0', completion: '0' } },
+        {
+          provider: `attacker-${wireFormat}`,
+          upstream_model: 'm',
+          pricing: { prompt: '0', completion: '0' },
+        },
       ],
     })),
   })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { hostileStreams } from '../support/hostile-streams.ts'
-import { AttackHarness, dialects } from './hostile-clients.ts'
+import { AttackHarness, wireFormats } from './hostile-clients.ts'
 import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
 const harness = new AttackHarness()
@@ -22,11 +22,11 @@ const formats = {
 } as const
 const formatNames = Object.keys(formats) as (keyof typeof formats)[]
 
-async function endure(name: string, dialect: string, format: keyof typeof formats, stream: boolean) {
+async function endure(name: string, wireFormat: string, format: keyof typeof formats, stream: boolean) {
   const { path, body } = formats[format]
-  const effect = await harness.measureAttack(path, { model: `attack/${dialect}`, stream, ...body })
+  const effect = await harness.measureAttack(path, { model: `attack/${wireFormat}`, stream, ...body })
   const { status, sent, received, maxWaitMs, peakBytes } = effect
-  printTotals(`${name} from ${dialect} to ${format}`, {
+  printTotals(`${name} from ${wireFormat} to ${format}`, {
     status,
     'bytes sent': sent,
     'bytes received': received,
@@ -47,15 +47,15 @@ function* batches(frames: readonly string[], times: number): Generator<string> {
 const events = isLong ? 400_000 : 20_000
 
 for (const { name, frames } of hostileStreams) {
-  for (const dialect of dialects) {
+  for (const wireFormat of wireFormats) {
     for (const format of isLong ? formatNames : formatNames.slice(0, 1)) {
       test(
-        `S13 ${name} from ${dialect} to ${format} do not block other tenants`,
+        `S13 ${name} from ${wireFormat} to ${format} do not block other tenants`,
         async () => {
-          const [first = '', ...rest] = frames[dialect](1000)
+          const [first = '', ...rest] = frames[wireFormat](1000)
           const chunks = batches([first, ...rest], Math.ceil(events / 1000))
           harness.attacker.attack = { type: 'text/event-stream', chunks }
-          await endure(name, dialect, format, true)
+          await endure(name, wireFormat, format, true)
         },
         testTimeoutMs,
       )

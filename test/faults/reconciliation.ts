@@ -139,7 +139,7 @@ function findClientProblems(
   if (!generation) return problems
   if (generationId !== null && generation.id !== generationId)
     addProblem('I5 another id than the client received')
-  // A client may disconnect at the very end: it has the whole reply, settled as cancelled.
+  // A client may disconnect at the very end: it has the whole reply, settled as canceled.
   if (ended && generation.status === 'failed') addProblem('I5 the client saw the end of what failed')
   if (cost !== null && Number(generation.cost_nanos) / 1e9 !== cost) {
     addProblem(`I5 reported ${cost}, charged ${generation.cost_nanos}`)

@@ -15,24 +15,24 @@ const declareModels = (provider: string) =>
     ['speech', 'speech'],
     ['transcription', 'transcriptions'],
   ]
-    .flatMap(([modality, dialect]) =>
+    .flatMap(([modality, wireFormat]) =>
       [
         ['free', free],
         ['paid', paid],
       ].map(
         ([price, pricing]) => `
   - { id: ${provider}/${modality}-${price}, name: M, output_modalities: [${modality}],
-      endpoints: [{ provider: ${provider}, upstream_model: m, dialects: [${dialect}], pricing: ${pricing} }] }`,
+      endpoints: [{ provider: ${provider}, upstream_model: m, dialects: [${wireFormat}], pricing: ${pricing} }] }`,
       ),
     )
     .join('')
 
-const dialects = '[chat, embeddings, rerank, images, speech, transcriptions]'
+const wireFormats = '[chat, embeddings, rerank, images, speech, transcriptions]'
 const settings = `
 providers:
-  - { slug: trains, name: Trains, base_url: "http://127.0.0.1:9/v1", dialects: ${dialects},
+  - { slug: trains, name: Trains, base_url: "http://127.0.0.1:9/v1", dialects: ${wireFormats},
       data_policy: { training: true, retains: true } }
-  - { slug: publishes, name: Publishes, base_url: "http://127.0.0.1:9/v1", dialects: ${dialects},
+  - { slug: publishes, name: Publishes, base_url: "http://127.0.0.1:9/v1", dialects: ${wireFormats},
       data_policy: { training: false, retains: true, publishes: true } }
 models:${declareModels('trains')}${declareModels('publishes')}
 `

@@ -35,7 +35,7 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
   })
 }
 
-const labelled = {
+const labeled = {
   session_id: `session ${secret}`,
   trace: { trace_name: secret, generation_name: secret, customer: secret, [secret]: { deep: [secret] } },
 }
@@ -52,7 +52,7 @@ describe('R35 R40 what records and destinations have of a request besides its pr
   ])('is redacted by a filter with the action %s: %s', async (action, path, body) => {
     await setKeyGuardrail(server, filterWith(action))
     receiver.reset()
-    const response = await post(path, { ...body, ...labelled }, { ...headers, 'x-openwebui-user-id': secret })
+    const response = await post(path, { ...body, ...labeled }, { ...headers, 'x-openwebui-user-id': secret })
     expect([response.status, await response.text()]).toEqual([200, expect.not.stringContaining(secret)])
     await deliver(server)
     const [event] = receiver.events()

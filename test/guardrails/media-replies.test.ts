@@ -112,7 +112,7 @@ const image = {
 const models = [
   {
     name: 'image',
-    dialect: 'images',
+    wireFormat: 'images',
     fields: { output_modalities: ['image'], image },
     endpoint: {},
     other: {},

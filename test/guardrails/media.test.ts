@@ -7,14 +7,14 @@ const pricing = { pricing: { prompt: '0.000001', completion: '0' } }
 const models = [
   {
     name: 'embeddings',
-    dialect: 'embeddings',
+    wireFormat: 'embeddings',
     fields: { output_modalities: ['embeddings'] },
     endpoint: pricing,
     other: {},
   },
   {
     name: 'rerank',
-    dialect: 'rerank',
+    wireFormat: 'rerank',
     fields: { output_modalities: ['rerank'] },
     endpoint: pricing,
     other: {},

@@ -10,7 +10,7 @@ import {
   waitForGenerations,
 } from '../inference/two-upstreams.ts'
 import { type Scenario, scenarios } from '../support/replies/scenario.ts'
-import { type TextDialect, textDialects, vendorReplies } from '../support/replies.ts'
+import { type TextWireFormat, textWireFormats, vendorReplies } from '../support/replies.ts'
 import { setKeyGuardrail } from './support.ts'
 
 const canary = 'jane.doe@example.org'
@@ -32,7 +32,7 @@ const tools = {
 }
 
 const pairs = (['chat', 'messages', 'responses'] as const).flatMap((format) =>
-  textDialects.map((upstream): [FormatName, TextDialect] => [format, upstream]),
+  textWireFormats.map((upstream): [FormatName, TextWireFormat] => [format, upstream]),
 )
 
 async function listHits({ server }: Bench) {
@@ -51,11 +51,11 @@ describeWithUpstreams('content filters of replies', (bench, kind) => {
   })
   afterEach(() => setKeyGuardrail(bench().server, { content_filter_builtins: null, content_filters: null }))
 
-  const reply = (upstream: TextDialect, scenario: Scenario, stream: boolean) => {
+  const reply = (upstream: TextWireFormat, scenario: Scenario, stream: boolean) => {
     const { frames, body } = vendorReplies[upstream](scenario)
     bench().first.enqueue(stream ? { sse: frames, splitBytes: 7 } : { json: body })
   }
-  const send = (format: FormatName, upstream: TextDialect, more: object = {}) =>
+  const send = (format: FormatName, upstream: TextWireFormat, more: object = {}) =>
     sendRequest(bench(), format, { model: `test/${upstream}`, tools: tools[format], ...more })
 
   // Translation does not depend on the database.

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { describeWithUpstreams } from '../inference/two-upstreams.ts'
 import { scenarios } from '../support/replies/scenario.ts'
-import { type TextDialect, vendorReplies } from '../support/replies.ts'
+import { type TextWireFormat, vendorReplies } from '../support/replies.ts'
 import { plantReply, waysOut } from './coverage/ways-out.ts'
 import { setKeyGuardrail } from './support.ts'
 
@@ -88,7 +88,7 @@ describeWithUpstreams(
       }),
     )
 
-    test.each(['chat', 'messages'] as TextDialect[])(
+    test.each(['chat', 'messages'] as TextWireFormat[])(
       'has heartbeats before its text (%s)',
       async (upstream) => {
         const { frames } = vendorReplies[upstream]({ ...scenarios.text, text })

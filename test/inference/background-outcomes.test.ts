@@ -91,7 +91,7 @@ describeWithUpstreams(
       expect((await readJson(response)).error.message).toContain('background')
     })
 
-    test('R5 a cancelled one ends at once, and is charged when the provider ends', async () => {
+    test('R5 a canceled one ends at once, and is charged when the provider ends', async () => {
       await bench().server.gateway.db.deleteFrom('generations').execute()
       const { frames } = vendorReply('chat', 'text')
       bench().first.enqueue({ sse: frames, delayMs: 30 })

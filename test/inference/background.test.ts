@@ -62,7 +62,7 @@ describeWithUpstreams(
       expect(lastRequest(bench().first.requests).json.messages).toHaveLength(3)
     })
 
-    test('is in progress while the provider replies, and ends when it is cancelled', async () => {
+    test('is in progress while the provider replies, and ends when it is canceled', async () => {
       bench().first.enqueue(hanging())
       const { id } = await readJson(start())
       await bench().first.waitForRequests(1)
@@ -135,11 +135,11 @@ describeWithUpstreams(
       expect((await start()).status).toBe(200)
     })
 
-    test('only a background response can be cancelled, and only by its workspace', async () => {
+    test('only a background response can be canceled, and only by its workspace', async () => {
       const { id } = await readJson(sendRequest(bench(), 'responses', { model: 'test/chat' }))
       const rejected = await cancel(id)
       expect(rejected.status).toBe(400)
-      expect(rejected.body.error.message).toContain('only a background response can be cancelled')
+      expect(rejected.body.error.message).toContain('only a background response can be canceled')
       bench().first.enqueue(hanging())
       const begun = await readJson(start())
       const { foreign, call } = { foreign: bench().server.foreign.inferenceKey, call: bench().server.call }
@@ -148,7 +148,7 @@ describeWithUpstreams(
       expect((await cancel(begun.id)).body.status).toBe('cancelled')
     })
 
-    test('one that a stopped gateway left behind has failed, and one that runs on another node can be cancelled', async () => {
+    test('one that a stopped gateway left behind has failed, and one that runs on another node can be canceled', async () => {
       const { gateway } = bench().server
       bench().first.enqueue(hanging(), hanging())
       const [left, elsewhere] = [await readJson(start()), await readJson(start())]

@@ -190,14 +190,14 @@ describeWithUpstreams('conversations', (bench) => {
     const compact = async (body: object) =>
       (await call('POST', '/responses/compact', { model: 'test/chat', ...body })).body
 
-    test('R11 the model summarises, and is charged like a request', async () => {
+    test('R11 the model summarizes, and is charged like a request', async () => {
       const made = await compact({ input: [{ role: 'user', content: 'Plan a trip to Kyoto.' }] })
       expect(made).toMatchObject({ object: 'response.compaction', usage: { input_tokens: 87 } })
       const [message, compaction] = made.output
       expect(message).toMatchObject({ type: 'message', role: 'user', content: 'Plan a trip to Kyoto.' })
       expect(compaction.type).toBe('compaction')
       expect(compaction.encrypted_content).not.toContain('Schneefall')
-      expect(sent()).toContain('Summarise the conversation')
+      expect(sent()).toContain('Summarize the conversation')
       const rows = await bench().server.gateway.db.selectFrom('generations').select('id').execute()
       expect(rows.map(({ id }) => id)).toContain(`gen-${made.id.slice('resp_'.length)}`)
     })

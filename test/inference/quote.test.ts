@@ -324,8 +324,8 @@ describeWithUpstreams('POST /quote', (bench) => {
   })
 
   test('endpoints of providers without a key are named', async () => {
-    const { catalogue } = bench().server.gateway
-    const distant = catalogue.models.find(
+    const { catalog } = bench().server.gateway
+    const distant = catalog.models.find(
       ({ callable, output_modalities }) => callable.length === 0 && output_modalities.includes('text'),
     )
     const quote = await quoteOf({ model: distant?.id, ...formats.chat.body })

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { dialects } from '../../src/formats/all.ts'
+import { wireFormats } from '../../src/formats/all.ts'
 import { collectReply } from '../../src/formats/call/event.ts'
-import type { GenerateDialect } from '../../src/formats/vocabulary.ts'
+import type { GenerateWireFormat } from '../../src/formats/vocabulary.ts'
 import { reloadGateway } from '../../src/main.ts'
 import { sha256 } from '../../src/platform/crypto/crypto.ts'
 import { newId } from '../../src/platform/crypto/ids.ts'
@@ -9,7 +9,7 @@ import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { grammarChecks } from '../formats/conformance/grammar.ts'
 import { decodeFrames, parseFrames } from '../formats/conformance/round-trip.ts'
 import { createTenant } from '../support/harness.ts'
-import { type ScenarioName, textDialects, vendorReply } from '../support/replies.ts'
+import { type ScenarioName, textWireFormats, vendorReply } from '../support/replies.ts'
 import { recordSpend } from '../support/spend.ts'
 import {
   type Bench,
@@ -104,7 +104,7 @@ describeWithUpstreams(
 
     for (const [name, client] of Object.entries(clients)) {
       for (const stream of [false, true]) {
-        for (const upstream of textDialects) {
+        for (const upstream of textWireFormats) {
           test(`R36 ${name} over ${upstream}, ${stream ? 'streamed' : 'whole'}: the same again, free of charge`, async () => {
             for (const scenario of ['text', 'reasoningToolCall', 'toolCalls'] as ScenarioName[]) {
               const { frames, body } = vendorReply(upstream, scenario)
@@ -581,16 +581,16 @@ function expectSameContent(format: string, stream: boolean, first: string, secon
     expect(completionOf(stream, second)).toEqual(completionOf(stream, first))
     return
   }
-  const dialect = format === 'mixed' ? 'chat' : (format as GenerateDialect)
-  if (stream) grammarChecks[dialect](parseFrames(second))
-  expect(choicesOf(dialect, stream, second)).toEqual(choicesOf(dialect, stream, first))
+  const wireFormat = format === 'mixed' ? 'chat' : (format as GenerateWireFormat)
+  if (stream) grammarChecks[wireFormat](parseFrames(second))
+  expect(choicesOf(wireFormat, stream, second)).toEqual(choicesOf(wireFormat, stream, first))
 }
 
 /** In passthrough, the first reply has vendor fields that the hit lacks. */
-function choicesOf(dialect: GenerateDialect, stream: boolean, text: string): unknown {
+function choicesOf(wireFormat: GenerateWireFormat, stream: boolean, text: string): unknown {
   const events = stream
-    ? decodeFrames(dialect, parseFrames(text))
-    : dialects[dialect].upstream.decodeReply(JSON.parse(text))
+    ? decodeFrames(wireFormat, parseFrames(text))
+    : wireFormats[wireFormat].upstream.decodeReply(JSON.parse(text))
   return collectReply(events).choices
 }
 

@@ -380,7 +380,7 @@ describeOnEachDatabase(
         const disabled = await ask({ model: 'service/auto-beta' })
         expect([disabled.status, disabled.reply.error.message]).toEqual([
           400,
-          expect.stringContaining('not in the catalogue'),
+          expect.stringContaining('not in the catalog'),
         ])
         const embeddings = await sendTo(server(), '/v1/embeddings', { model: 'service/auto', input: 'Hello' })
         expect([embeddings.status, await embeddings.text()]).toEqual([

@@ -153,22 +153,25 @@ describeWithUpstreams('service_metadata', (bench) => {
     }
   })
 
-  test.each(['chat', 'gemini'])('the Gemini format has it too, and its errors: from %s', async (dialect) => {
-    const request = (stream: boolean, model: string) => {
-      const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
-      return fetch(`${bench().server.url}/v1beta/models/test/${model}:${method}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${bench().server.own.inferenceKey}`, ...enabled },
-        body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }),
-      })
-    }
-    const whole = await readJson(request(false, dialect))
-    const { metadata } = await streamedMetadata(await request(true, dialect))
-    bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
-    const rejected = await readJson(request(false, dialect))
-    for (const metadataOfAttempt of [whole.service_metadata, metadata, rejected.service_metadata])
-      expect(metadataOfAttempt).toMatchObject({ attempt: 1, endpoints: { total: 1 } })
-  })
+  test.each(['chat', 'gemini'])(
+    'the Gemini format has it too, and its errors: from %s',
+    async (wireFormat) => {
+      const request = (stream: boolean, model: string) => {
+        const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+        return fetch(`${bench().server.url}/v1beta/models/test/${model}:${method}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${bench().server.own.inferenceKey}`, ...enabled },
+          body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }),
+        })
+      }
+      const whole = await readJson(request(false, wireFormat))
+      const { metadata } = await streamedMetadata(await request(true, wireFormat))
+      bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
+      const rejected = await readJson(request(false, wireFormat))
+      for (const metadataOfAttempt of [whole.service_metadata, metadata, rejected.service_metadata])
+        expect(metadataOfAttempt).toMatchObject({ attempt: 1, endpoints: { total: 1 } })
+    },
+  )
 
   test('header names and values in any case; the legacy name and that of the OpenRouter SDK', async () => {
     const names = ['X-Service-Metadata', 'X-Service-Experimental-Metadata', 'X-OpenRouter-Metadata']

@@ -95,7 +95,7 @@ describe('the sandbox, switched off', () => {
   })
   afterAll(() => server.stop())
 
-  test('is not in the catalogue', async () => {
+  test('is not in the catalog', async () => {
     const { data } = await readJson(fetch(`${server.url}/v1/models`, { headers }))
     expect(data.filter(({ id }: { id: string }) => id.startsWith('sandbox/'))).toEqual([])
     const providers = await readJson(fetch(`${server.url}/v1/providers`, { headers }))

@@ -59,18 +59,18 @@ describeWithUpstreams('S13 a stored response', (bench) => {
   test('reads only the requested pages', async () => {
     const made = await store(bench(), request(1000))
     const { vault } = bench().server.gateway
-    const open = vault.open.bind(vault)
-    let opened = 0
-    vault.open = (sealed, context) => {
-      opened += 1
-      return open(sealed, context)
+    const decrypt = vault.decrypt.bind(vault)
+    let decrypted = 0
+    vault.decrypt = (encrypted, context) => {
+      decrypted += 1
+      return decrypt(encrypted, context)
     }
     try {
       await list(bench(), made.id, 'limit=20')
     } finally {
-      vault.open = open
+      vault.decrypt = decrypt
     }
-    expect(opened).toBeLessThanOrEqual(2)
+    expect(decrypted).toBeLessThanOrEqual(2)
   })
 
   test('is found by the ids of its items: generated ones, and those of the client', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type TextDialect, vendorReply } from '../support/replies.ts'
+import { type TextWireFormat, vendorReply } from '../support/replies.ts'
 import type { UpstreamResponse } from '../support/upstream.ts'
 import { describeWithUpstreams, type FormatName, sendRequest } from './two-upstreams.ts'
 
@@ -16,7 +16,7 @@ const toolsOf = (format: FormatName, names: string[]) =>
   })
 
 /** Replies that are parsed: translated ones, whole ones, and formats whose last event repeats the calls. */
-const read: [FormatName, TextDialect, 'whole' | 'streamed'][] = [
+const read: [FormatName, TextWireFormat, 'whole' | 'streamed'][] = [
   ['chat', 'chat', 'whole'],
   ['messages', 'messages', 'whole'],
   ['responses', 'responses', 'whole'],
@@ -28,7 +28,7 @@ const read: [FormatName, TextDialect, 'whole' | 'streamed'][] = [
   ['responses', 'gemini', 'whole'],
 ]
 
-const unread: [FormatName, TextDialect][] = [
+const unread: [FormatName, TextWireFormat][] = [
   ['chat', 'chat'],
   ['messages', 'messages'],
 ]
@@ -36,16 +36,16 @@ const unread: [FormatName, TextDialect][] = [
 describeWithUpstreams('tool-call quality', (bench) => {
   const sendAndObserve = async (
     format: FormatName,
-    dialect: TextDialect,
+    wireFormat: TextWireFormat,
     scripted: UpstreamResponse,
     names: string[],
   ): Promise<boolean[]> => {
     const verdicts: boolean[] = []
-    const health = bench().server.gateway.routing.health.getOrCreate(`test/${dialect} one-${dialect}`)
+    const health = bench().server.gateway.routing.health.getOrCreate(`test/${wireFormat} one-${wireFormat}`)
     health.recordToolCalls = (_now, areValid) => void verdicts.push(areValid)
     bench().first.enqueue(scripted)
     const body = {
-      model: `test/${dialect}`,
+      model: `test/${wireFormat}`,
       tools: toolsOf(format, names),
       stream: scripted.sse !== undefined,
     }
@@ -54,19 +54,19 @@ describeWithUpstreams('tool-call quality', (bench) => {
     await response.text()
     return verdicts
   }
-  const responseOf = (dialect: TextDialect, way: 'whole' | 'streamed'): UpstreamResponse => {
-    const { body, frames } = vendorReply(dialect, 'toolCalls')
+  const responseOf = (wireFormat: TextWireFormat, way: 'whole' | 'streamed'): UpstreamResponse => {
+    const { body, frames } = vendorReply(wireFormat, 'toolCalls')
     return way === 'whole' ? { json: body } : { sse: frames }
   }
 
-  test.each(read)('a valid call counts for its endpoint: %s over %s, %s', async (format, dialect, way) => {
-    expect(await sendAndObserve(format, dialect, responseOf(dialect, way), offered)).toEqual([true])
+  test.each(read)('a valid call counts for its endpoint: %s over %s, %s', async (format, wireFormat, way) => {
+    expect(await sendAndObserve(format, wireFormat, responseOf(wireFormat, way), offered)).toEqual([true])
   })
 
-  test.each(read)('an unknown tool counts against it: %s over %s, %s', async (format, dialect, way) => {
-    expect(await sendAndObserve(format, dialect, responseOf(dialect, way), ['something_else'])).toEqual([
-      false,
-    ])
+  test.each(read)('an unknown tool counts against it: %s over %s, %s', async (format, wireFormat, way) => {
+    expect(await sendAndObserve(format, wireFormat, responseOf(wireFormat, way), ['something_else'])).toEqual(
+      [false],
+    )
   })
 
   test('arguments that are not JSON count against it', async () => {
@@ -80,7 +80,7 @@ describeWithUpstreams('tool-call quality', (bench) => {
     expect(await sendAndObserve('chat', 'chat', { json: body }, offered)).toEqual([])
   })
 
-  test.each(unread)('streams that are passed through do not count: %s', async (format, dialect) => {
-    expect(await sendAndObserve(format, dialect, responseOf(dialect, 'streamed'), offered)).toEqual([])
+  test.each(unread)('streams that are passed through do not count: %s', async (format, wireFormat) => {
+    expect(await sendAndObserve(format, wireFormat, responseOf(wireFormat, 'streamed'), offered)).toEqual([])
   })
 })

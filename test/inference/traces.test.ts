@@ -149,7 +149,7 @@ for (const kind of databaseKinds) {
       expect(root.attributes['gen_ai.provider.name']).toBe('two-chat')
     })
 
-    test('a client that disconnects: the request ends as cancelled', async () => {
+    test('a client that disconnects: the request ends as canceled', async () => {
       bench.first.enqueue({
         sse: ['data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'],
         hang: true,

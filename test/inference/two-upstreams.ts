@@ -15,10 +15,10 @@ export interface Bench {
   second: Upstream
 }
 
-const dialects = ['chat', 'messages', 'responses', 'gemini'] as const
+const wireFormats = ['chat', 'messages', 'responses', 'gemini'] as const
 
-function provider(slug: string, url: string, dialect: string): string {
-  return `  - { slug: ${slug}, name: ${slug}, base_url: "${url}", dialects: [${dialect}], api_key: vendor-secret }\n`
+function provider(slug: string, url: string, wireFormat: string): string {
+  return `  - { slug: ${slug}, name: ${slug}, base_url: "${url}", dialects: [${wireFormat}], api_key: vendor-secret }\n`
 }
 
 const promises = 'data_policy: { training: false, retains: false, publishes: false }'
@@ -47,14 +47,14 @@ function plainModel([id, pricing]: [string, string]): string {
 }
 
 export function buildSettings(first: string, second: string, extra = ''): string {
-  const providers = dialects.flatMap((dialect) => [
-    provider(`one-${dialect}`, first, dialect),
+  const providers = wireFormats.flatMap((wireFormat) => [
+    provider(`one-${wireFormat}`, first, wireFormat),
     // The one with a data policy.
-    provider(`two-${dialect}`, second, dialect).replace(' }\n', `, ${promises} }\n`),
+    provider(`two-${wireFormat}`, second, wireFormat).replace(' }\n', `, ${promises} }\n`),
   ])
-  const models = dialects.flatMap((dialect) => [
-    model(dialect, [`one-${dialect}`]),
-    model(`both-${dialect}`, [`one-${dialect}`, `two-${dialect}`]),
+  const models = wireFormats.flatMap((wireFormat) => [
+    model(wireFormat, [`one-${wireFormat}`]),
+    model(`both-${wireFormat}`, [`one-${wireFormat}`, `two-${wireFormat}`]),
   ])
   const stubborn = provider('stubborn', first, 'chat').replace(' }\n', ', bills_abandoned: true }\n')
   const plain = Object.entries(plainPrices).map(plainModel)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Lab, modelOf, openLab, replyOf, type TextDialect } from '../clients/lab.ts'
+import { type Lab, modelOf, openLab, replyOf, type TextWireFormat } from '../clients/lab.ts'
 import { type Scenario, scenarios } from '../support/replies.ts'
 import type { ReceivedRequest } from '../support/upstream.ts'
 import { openScratchHome, programTimeoutMs, runProgram, type ScratchHome } from './scratch-home.ts'
@@ -19,7 +19,7 @@ type ToolCall = Pick<Scenario['toolCalls'][number], 'name' | 'arguments'>
 
 /** The upstream calls the tool until it gets the result, then sends the final text. */
 function scriptToolCall(
-  dialect: TextDialect,
+  wireFormat: TextWireFormat,
   callFor: (request: ReceivedRequest) => ToolCall | undefined,
 ): void {
   lab.upstream.setDefault((request) => {
@@ -30,7 +30,7 @@ function scriptToolCall(
       toolCalls: call ? [{ id: 'call_write1', ...call }] : [],
       finish: call ? 'tool_calls' : 'stop',
     }
-    const source = replyOf(dialect, scenario)
+    const source = replyOf(wireFormat, scenario)
     return typeof source === 'function' ? source(request) : source
   })
 }
@@ -48,8 +48,8 @@ function freshFile(): string {
   return file
 }
 
-async function runClaude(dialect: TextDialect, key = lab.key) {
-  const model = modelOf(dialect)
+async function runClaude(wireFormat: TextWireFormat, key = lab.key) {
+  const model = modelOf(wireFormat)
   const wrapper = join(agents, '@anthropic-ai/claude-code/cli-wrapper.cjs')
   const options = [
     '--output-format',
@@ -73,7 +73,7 @@ async function runClaude(dialect: TextDialect, key = lab.key) {
   })
 }
 
-async function runCodex(dialect: TextDialect, model = modelOf(dialect)) {
+async function runCodex(wireFormat: TextWireFormat, model = modelOf(wireFormat)) {
   const folder = join(home.home, '.codex')
   mkdirSync(folder, { recursive: true })
   writeFileSync(
@@ -128,14 +128,14 @@ if (agents) {
   describe('command-line agents finish a small task', () => {
     test.each(['messages', 'chat'] as const)(
       'Claude Code over an upstream of format %s',
-      async (dialect) => {
+      async (wireFormat) => {
         const file = freshFile()
-        scriptToolCall(dialect, (request) =>
+        scriptToolCall(wireFormat, (request) =>
           toolNames(request).includes('Write')
             ? { name: 'Write', arguments: JSON.stringify({ file_path: file, content: text }) }
             : undefined,
         )
-        const { code, output, errors } = await runClaude(dialect)
+        const { code, output, errors } = await runClaude(wireFormat)
         expect({ code, text: code === 0 ? '' : output + errors }).toEqual({ code: 0, text: '' })
         expect(JSON.parse(output)).toMatchObject({ is_error: false, result: finalText })
         expect(readFileSync(file, 'utf8')).toBe(text)
@@ -146,10 +146,10 @@ if (agents) {
 
     test.each(['responses', 'chat'] as const)(
       'Codex over an upstream of format %s',
-      async (dialect) => {
+      async (wireFormat) => {
         const file = freshFile()
-        scriptToolCall(dialect, shellCall)
-        const { code, output, errors } = await runCodex(dialect)
+        scriptToolCall(wireFormat, shellCall)
+        const { code, output, errors } = await runCodex(wireFormat)
         expect({ code, text: code === 0 ? '' : output + errors }).toEqual({ code: 0, text: '' })
         expect(output).toContain(finalText)
         expect(readFileSync(file, 'utf8')).toBe(text)

@@ -6,8 +6,8 @@ import {
   openLab,
   replyOf,
   scenarios,
-  type TextDialect,
-  textDialects,
+  type TextWireFormat,
+  textWireFormats,
 } from '../clients/lab.ts'
 import { openScratchHome, programTimeoutMs, runProgram, type ScratchHome } from './scratch-home.ts'
 
@@ -39,10 +39,10 @@ let lab: Lab
 let home: ScratchHome
 
 /** The upstream calls the offered tools until it gets their results. */
-function scriptToolCalls(dialect: TextDialect): void {
+function scriptToolCalls(wireFormat: TextWireFormat): void {
   lab.upstream.setDefault((request) => {
     const isCalling = request.json?.tools !== undefined && !request.text.includes('It is snowing in')
-    const source = replyOf(dialect, isCalling ? scenarios.toolCalls : scenarios.text)
+    const source = replyOf(wireFormat, isCalling ? scenarios.toolCalls : scenarios.text)
     return typeof source === 'function' ? source(request) : source
   })
 }
@@ -72,12 +72,12 @@ if (programs.length > 0) {
   })
 
   describe.each(programs)('the client $name does what its documentation shows', ({ command }) => {
-    test.each(textDialects)(
+    test.each(textWireFormats)(
       'over an upstream of format %s',
-      async (dialect) => {
-        scriptToolCalls(dialect)
+      async (wireFormat) => {
+        scriptToolCalls(wireFormat)
         const before = lab.upstream.requests.length
-        await expectSuccess(command, modelOf(dialect))
+        await expectSuccess(command, modelOf(wireFormat))
         const bodies = lab.upstream.requests.slice(before).map(({ text }) => text)
         expect(bodies.some((text) => text.includes('in Oslo.') && text.includes('in 京都.'))).toBe(true)
       },

@@ -13,7 +13,7 @@ const image = {
 const models = [
   {
     name: 'image',
-    dialect: 'images',
+    wireFormat: 'images',
     fields: { output_modalities: ['image'], image },
     endpoint: {},
     other: {},

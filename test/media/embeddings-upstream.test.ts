@@ -13,7 +13,7 @@ const endpoint = { pricing: { prompt: '0.000125', completion: '0' } }
 const other = { pricing: { prompt: '0.00025', completion: '0' } }
 
 const models = ['embeddings', 'gemini-embeddings', 'cohere-embeddings', 'voyage-embeddings'].map(
-  (dialect) => ({ name: dialect, dialect, fields, endpoint, other }),
+  (wireFormat) => ({ name: wireFormat, wireFormat, fields, endpoint, other }),
 )
 
 const floats = [0.25, -0.5, 1]
@@ -86,9 +86,9 @@ describeMedia('POST /embeddings at upstreams', models, (bench) => {
       ],
       ['voyage-embeddings', { data: [data(floats)], usage: { total_tokens: 8 } }, '/embeddings'],
     ]
-    for (const [dialect, json, path] of replies) {
+    for (const [wireFormat, json, path] of replies) {
       bench().first.enqueue({ json })
-      const { status, body } = await embed({ model: `test/${dialect}`, encoding_format: 'base64' })
+      const { status, body } = await embed({ model: `test/${wireFormat}`, encoding_format: 'base64' })
       expect(status).toBe(200)
       expect(body.data[0].embedding).toBe(base64)
       expect(body.usage).toMatchObject({ prompt_tokens: 8, cost: 0.001 })

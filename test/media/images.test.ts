@@ -216,11 +216,11 @@ describeWithUpstreams(
       test('options for the provider are forwarded if the endpoint allows them, and others are named', async () => {
         first().enqueue(reply)
         const options = { one: { style_preset: 'anime', steps: 4 }, two: { style_preset: 'other' } }
-        const { headers } = await post({ provider: { options }, colour: 'red', trace: { trace_id: 't' } })
+        const { headers } = await post({ provider: { options }, color: 'red', trace: { trace_id: 't' } })
         expect(first().requests[0]?.json).toMatchObject({ style_preset: 'anime' })
         expect(first().requests[0]?.json).not.toHaveProperty('steps')
-        expect(headers.get('x-headgate-dropped')).toBe('colour, provider.options.one.steps')
-        const strict = await post({ colour: 'red' }, { headers: { 'x-headgate-strict': 'true' } })
+        expect(headers.get('x-headgate-dropped')).toBe('color, provider.options.one.steps')
+        const strict = await post({ color: 'red' }, { headers: { 'x-headgate-strict': 'true' } })
         expect(strict.status).toBe(400)
       })
     })

@@ -55,7 +55,7 @@ describeOnSqlite('POST /moderations on the sandbox', (server) => {
 })
 
 const endpoint = { pricing: { prompt: '0', completion: '0', request: '0.001' } }
-const models = [{ name: 'moderator', dialect: 'moderations', fields: {}, endpoint, other: {} }]
+const models = [{ name: 'moderator', wireFormat: 'moderations', fields: {}, endpoint, other: {} }]
 
 describeMedia('POST /moderations at upstreams', models, (bench) => {
   beforeEach(() => clearGenerations(bench()))

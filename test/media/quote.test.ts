@@ -27,7 +27,7 @@ describeOnEachDatabase('POST /quote for tasks other than text', (server) => {
     expect(data.price.assumed.prompt_tokens).toBe(3)
   })
 
-  test('reranking is recognised by its fields, and costs a price per search', async () => {
+  test('reranking is recognized by its fields, and costs a price per search', async () => {
     const body = { model: 'sandbox/reranker', query: 'a', documents: Array(150).fill('b') }
     const { data } = (await quote('', body)).body
     expect(data.price).toMatchObject({ worst_case: 0.004, expected: 0.004 })
@@ -44,7 +44,7 @@ describeOnEachDatabase('POST /quote for tasks other than text', (server) => {
     expect(unsupported).toMatchObject({ would: 'be_refused', refusal: { error: { code: 400 } } })
   })
 
-  test('speech is recognised by its voice, and costs a price per character', async () => {
+  test('speech is recognized by its voice, and costs a price per character', async () => {
     const body = { model: 'sandbox/speaker', input: 'Hello', response_format: 'wav' }
     const price = { worst_case: 0.000075, expected: 0.000075 }
     for (const { data } of [
@@ -57,7 +57,7 @@ describeOnEachDatabase('POST /quote for tasks other than text', (server) => {
     expect(refused.refusal.error.message).toStartWith('voice')
   })
 
-  test('a transcription is recognised by its recording, and costs a price per second', async () => {
+  test('a transcription is recognized by its recording, and costs a price per second', async () => {
     const body = { model: 'sandbox/listener', input_audio: inputAudio(silentWav(2)) }
     const { data } = (await quote('', body)).body
     // Providers may round up to whole seconds.

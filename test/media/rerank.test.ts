@@ -82,14 +82,14 @@ const fields = { output_modalities: ['rerank'] }
 const models = [
   {
     name: 'searches',
-    dialect: 'rerank',
+    wireFormat: 'rerank',
     fields,
     endpoint: { prompt_unit: 'search', pricing: { prompt: '0.002', completion: '0' } },
     other: { pricing: { prompt: '0.004', completion: '0' } },
   },
   {
     name: 'tokens',
-    dialect: 'voyage-rerank',
+    wireFormat: 'voyage-rerank',
     fields,
     endpoint: { pricing: { prompt: '0.00000005', completion: '0' } },
     other: {},

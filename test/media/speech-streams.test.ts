@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { listen } from '../../src/catalog/providers/sandbox/artefacts/speech.ts'
+import { listen } from '../../src/catalog/providers/sandbox/artifacts/speech.ts'
 import { parseWav, readWavLayout } from '../../src/platform/media/wav.ts'
 import { clearGenerations, lastRequest, readJson, waitForGenerations } from '../inference/two-upstreams.ts'
 import { measureLoopDelay } from '../support/loop-delay.ts'

@@ -44,11 +44,11 @@ interface Declared {
 
 /** Two providers of the OpenAI format, and one of each other format, all on the two upstreams. */
 function buildSettings(first: string, second: string): string {
-  const provider = (slug: string, base_url: string, dialect: string, more: object = {}) => ({
+  const provider = (slug: string, base_url: string, wireFormat: string, more: object = {}) => ({
     slug,
     name: slug,
     base_url,
-    dialects: [dialect],
+    dialects: [wireFormat],
     api_key: secret,
     ...more,
   })

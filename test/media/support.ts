@@ -3,7 +3,7 @@ import { type Bench, describeWithUpstreams } from '../inference/two-upstreams.ts
 /** The endpoint of `test/<name>` at the first upstream; `test/both-<name>` is at the second too, at twice the price. */
 interface MediaModel {
   name: string
-  dialect: string
+  wireFormat: string
   fields: Record<string, unknown>
   endpoint: Record<string, unknown>
   /** Of the second endpoint. */
@@ -12,26 +12,26 @@ interface MediaModel {
 
 export const vendorSecret = 'vendor-secret-0123456789'
 
-/** Settings with a provider of each model's dialect at both upstreams. */
+/** Settings with a provider of each model's wire format at both upstreams. */
 export function buildMediaSettings(models: readonly MediaModel[], extra: Record<string, unknown> = {}) {
   return (first: string, second: string): string => {
-    const dialects = [...new Set(models.map(({ dialect }) => dialect))]
-    const provider = (slug: string, base_url: string, dialect: string) => ({
-      slug: `${slug}-${dialect}`,
-      name: `${slug}-${dialect}`,
+    const wireFormats = [...new Set(models.map(({ wireFormat }) => wireFormat))]
+    const provider = (slug: string, base_url: string, wireFormat: string) => ({
+      slug: `${slug}-${wireFormat}`,
+      name: `${slug}-${wireFormat}`,
       base_url,
-      dialects: [dialect],
+      dialects: [wireFormat],
       api_key: vendorSecret,
     })
     return JSON.stringify({
       ...extra,
-      providers: dialects.flatMap((dialect) => [
-        provider('one', first, dialect),
-        provider('two', second, dialect),
+      providers: wireFormats.flatMap((wireFormat) => [
+        provider('one', first, wireFormat),
+        provider('two', second, wireFormat),
       ]),
-      models: models.flatMap(({ name, dialect, fields, endpoint, other }) => {
-        const one = { provider: `one-${dialect}`, upstream_model: 'vendor-model', ...endpoint }
-        const two = { provider: `two-${dialect}`, upstream_model: 'vendor-model', ...endpoint, ...other }
+      models: models.flatMap(({ name, wireFormat, fields, endpoint, other }) => {
+        const one = { provider: `one-${wireFormat}`, upstream_model: 'vendor-model', ...endpoint }
+        const two = { provider: `two-${wireFormat}`, upstream_model: 'vendor-model', ...endpoint, ...other }
         return [
           { id: `test/${name}`, name, ...fields, endpoints: [one] },
           { id: `test/both-${name}`, name: `both ${name}`, ...fields, endpoints: [one, two] },

@@ -9,7 +9,7 @@ import {
 } from '../inference/two-upstreams.ts'
 import { audioFile, silentWav } from '../support/recordings.ts'
 
-const dialects = [
+const wireFormats = [
   'transcriptions',
   'mistral-transcriptions',
   'elevenlabs-transcriptions',
@@ -19,11 +19,11 @@ const perSecond = { prompt_unit: 'second', pricing: { prompt: '0.0001', completi
 const perToken = { pricing: { prompt: '0.0000025', completion: '0.00001', audio: '0.000006' } }
 
 function buildSettings(first: string, second: string): string {
-  const providers = dialects.map((dialect) => ({
-    slug: `one-${dialect}`,
-    name: `One ${dialect}`,
+  const providers = wireFormats.map((wireFormat) => ({
+    slug: `one-${wireFormat}`,
+    name: `One ${wireFormat}`,
     base_url: first,
-    dialects: [dialect],
+    dialects: [wireFormat],
     api_key: 'vendor-secret-0123456789',
   }))
   const two = { ...providers[0], slug: 'two', name: 'Two', base_url: second }
@@ -35,7 +35,7 @@ function buildSettings(first: string, second: string): string {
     endpoints: slugs.map((provider) => ({ provider, upstream_model: 'vendor-model', ...price })),
   })
   const models = [
-    ...dialects.map((dialect) => model(dialect, perSecond, `one-${dialect}`)),
+    ...wireFormats.map((wireFormat) => model(wireFormat, perSecond, `one-${wireFormat}`)),
     model('tokens', perToken, 'one-transcriptions'),
     model('both', perSecond, 'one-transcriptions', 'two'),
     {

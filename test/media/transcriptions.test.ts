@@ -155,7 +155,7 @@ describeOnSqlite('transcriptions on the sandbox', (server) => {
       ['times without verbose_json', { 'timestamp_granularities[]': ['word'] }, 'timestamp_granularities: '],
       ['malformed JSON', { provider: '{' }, 'provider: must be a JSON object'],
       ['a field that is sent twice', { language: ['de', 'en'] }, 'language: must be sent once'],
-      ['an unknown model', { model: 'no/model' }, 'model: "no/model" is not in the catalogue'],
+      ['an unknown model', { model: 'no/model' }, 'model: "no/model" is not in the catalog'],
       ['a model of another modality', { model: 'sandbox/echo' }, 'sandbox/echo'],
     ])('%s is 400', async (_, values: FormValues, message) => {
       expectProblem(await send(values), message)

@@ -285,11 +285,11 @@ describeOnEachDatabase('video jobs on the sandbox', (server) => {
       'model_wrong_endpoint',
     )
     expect((await createVideo(server(), { model: 'sandbox/none' })).status).toBe(400)
-    const created = await createVideo(server(), { colour: 'red' })
+    const created = await createVideo(server(), { color: 'red' })
     expect(created.headers.get('x-headgate-dropped')).toBe('colour')
     await runToEnd(server(), created.body.id)
     const headers = { 'x-headgate-strict': 'true' }
-    expect((await createVideo(server(), { colour: 'red' }, { headers })).status).toBe(400)
+    expect((await createVideo(server(), { color: 'red' }, { headers })).status).toBe(400)
   })
 
   test('R39 with zero data retention a video is not routed', async () => {

@@ -110,7 +110,7 @@ async function listOwners(
   return rows.map(({ user_id }) => user_id)
 }
 
-/** See src/api/analytics/analytics/reach.test.ts. */
+/** See src/api/analytics/analytics/scope.test.ts. */
 const provenWithAnalytics = ['getActivity', 'queryAnalytics']
 
 /** Selects requests with the function of `listGenerations`. */

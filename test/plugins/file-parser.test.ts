@@ -11,7 +11,7 @@ import {
   sendRequest,
 } from '../inference/two-upstreams.ts'
 import { buildPdf } from '../support/pdf.ts'
-import { scenarios, textDialects, vendorReplies } from '../support/replies.ts'
+import { scenarios, textWireFormats, vendorReplies } from '../support/replies.ts'
 
 const metadata = { headers: { 'x-service-metadata': 'enabled' } }
 const pdf = buildPdf(['The invoice is due on Friday.']).toString('base64')
@@ -63,8 +63,8 @@ function chatContent(file_data: string, filename = 'invoice.pdf') {
 
 const plugins = [{ id: 'file-parser', pdf: { engine: 'pdf-text' } }]
 
-function replyTo(bench: Bench, dialect: (typeof textDialects)[number]) {
-  const { body, frames } = vendorReplies[dialect](scenarios.text)
+function replyTo(bench: Bench, wireFormat: (typeof textWireFormats)[number]) {
+  const { body, frames } = vendorReplies[wireFormat](scenarios.text)
   bench.first.setDefault(({ json }) => (json.stream ? { sse: frames } : { json: body }))
 }
 
@@ -88,11 +88,11 @@ describeWithUpstreams(
     const sent = () => lastRequest(bench().first.requests)
 
     for (const format of ['chat', 'messages', 'responses'] as const)
-      for (const dialect of textDialects)
+      for (const wireFormat of textWireFormats)
         for (const stream of [false, true])
-          test(`${format}${stream ? ' streamed' : ''} to ${dialect}: the model receives the text`, async () => {
-            replyTo(bench(), dialect)
-            const body = { model: `test/${dialect}`, plugins, stream, ...bodies[format](pdf) }
+          test(`${format}${stream ? ' streamed' : ''} to ${wireFormat}: the model receives the text`, async () => {
+            replyTo(bench(), wireFormat)
+            const body = { model: `test/${wireFormat}`, plugins, stream, ...bodies[format](pdf) }
             const response = await sendRequest(bench(), format, body)
             expect(response.status).toBe(200)
             await response.text()

@@ -9,7 +9,7 @@ import {
   readJson,
   sendRequest,
 } from '../inference/two-upstreams.ts'
-import { scenarios, textDialects, vendorReplies } from '../support/replies.ts'
+import { scenarios, textWireFormats, vendorReplies } from '../support/replies.ts'
 
 const metadata = { headers: { 'x-service-metadata': 'enabled' } }
 const broken = 'Here it is:\n```json\n{name: \'Ada\', "age": 36,}\n```'
@@ -28,9 +28,14 @@ const textOf: Record<FormatName, (reply: any) => string> = {
   responses: (reply) => reply.output.find((item: any) => item.type === 'message').content[0].text,
 }
 
-function replyWith(bench: Bench, dialect: (typeof textDialects)[number], text: string, finish = 'stop') {
+function replyWith(
+  bench: Bench,
+  wireFormat: (typeof textWireFormats)[number],
+  text: string,
+  finish = 'stop',
+) {
   const scenario = { ...scenarios.text, text, finish: finish as 'stop' }
-  const { body, frames } = vendorReplies[dialect](scenario)
+  const { body, frames } = vendorReplies[wireFormat](scenario)
   bench.first.setDefault(({ json }) => (json.stream ? { sse: frames } : { json: body }))
 }
 
@@ -40,10 +45,10 @@ const setDefaults = ({ server }: Bench, plugins: object[]) =>
 describeWithUpstreams('plugins', (bench) => {
   describe('response-healing', () => {
     for (const format of formatNames)
-      for (const dialect of textDialects)
-        test(`repairs JSON in ${format} from ${dialect}`, async () => {
-          replyWith(bench(), dialect, broken)
-          const body = { model: `test/${dialect}`, ...jsonFormats[format], ...healing }
+      for (const wireFormat of textWireFormats)
+        test(`repairs JSON in ${format} from ${wireFormat}`, async () => {
+          replyWith(bench(), wireFormat, broken)
+          const body = { model: `test/${wireFormat}`, ...jsonFormats[format], ...healing }
           const reply = await readJson(sendRequest(bench(), format, body, metadata))
           expect(JSON.parse(textOf[format](reply))).toEqual({ name: 'Ada', age: 36 })
           expect(reply.service_metadata.pipeline).toMatchObject([
@@ -253,11 +258,11 @@ describeWithUpstreams(
 describeWithUpstreams(
   'context-compression at a short context',
   (bench) => {
-    for (const dialect of textDialects)
-      test(`is on by default, and the prompt is named as dropped: ${dialect}`, async () => {
-        replyWith(bench(), dialect, 'Hello')
+    for (const wireFormat of textWireFormats)
+      test(`is on by default, and the prompt is named as dropped: ${wireFormat}`, async () => {
+        replyWith(bench(), wireFormat, 'Hello')
         const messages = buildTurns(41)
-        const response = await sendRequest(bench(), 'chat', { model: `test/${dialect}`, messages })
+        const response = await sendRequest(bench(), 'chat', { model: `test/${wireFormat}`, messages })
         await response.text()
         expect(response.headers.get('x-headgate-dropped')).toContain('messages')
         expect(lastRequest(bench().first.requests).text).not.toContain('turn 20 ')

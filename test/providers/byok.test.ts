@@ -80,8 +80,8 @@ for (const kind of databaseKinds) {
     }
 
     function usual({ url, body }: ReceivedCall): Response {
-      const dialect = /chat/.test(url) ? 'chat' : /enerateContent/.test(url) ? 'gemini' : 'messages'
-      const { frames, body: whole } = vendorReply(dialect, 'text')
+      const wireFormat = /chat/.test(url) ? 'chat' : /enerateContent/.test(url) ? 'gemini' : 'messages'
+      const { frames, body: whole } = vendorReply(wireFormat, 'text')
       if (url.endsWith('-stream')) return encodeEventStream(frames)
       if (!body.stream && !url.includes('alt=sse')) return Response.json(whole)
       return new Response(frames.join(''), { headers: { 'content-type': 'text/event-stream' } })
@@ -108,7 +108,7 @@ for (const kind of databaseKinds) {
     }: ByokRequest): Promise<Response> {
       received = []
       logged = ''
-      expect(server.gateway.catalogue.providerByName.get(provider)?.enabled).toBe(false)
+      expect(server.gateway.catalog.providerByName.get(provider)?.enabled).toBe(false)
       const made = await server.call('POST', '/byok', {
         body: { provider, key: typeof key === 'string' ? key : JSON.stringify(key) },
       })

@@ -190,8 +190,8 @@ describeOnSqlite(
     })
 
     test('a credential with one deployment is tested with its model, however many are cheaper', async () => {
-      const { catalogue, settings } = server().gateway
-      const endpoints = catalogue.models
+      const { catalog, settings } = server().gateway
+      const endpoints = catalog.models
         .flatMap((model) => model.endpoints)
         .filter(({ provider, service_tier }) => provider.slug === 'azure' && service_tier === null)
         .filter(({ model_id }) => /^openai\/gpt-[\d.]+-pro$/.test(model_id))

@@ -37,7 +37,7 @@ export function interceptFetch(server: TestServer): {
   return { sent, texts, restore: () => spy.mockRestore() }
 }
 
-const dialects = [
+const wireFormats = [
   [/\/chat\/completions/, 'chat'],
   [/\/responses/, 'responses'],
   [/enerateContent/, 'gemini'],
@@ -45,8 +45,8 @@ const dialects = [
 ] as const
 
 function buildReply(url: string, body: string): Response {
-  const dialect = dialects.find(([pattern]) => pattern.test(url))?.[1] ?? 'chat'
-  const { frames, body: whole } = vendorReply(dialect, 'text')
+  const wireFormat = wireFormats.find(([pattern]) => pattern.test(url))?.[1] ?? 'chat'
+  const { frames, body: whole } = vendorReply(wireFormat, 'text')
   if (/invoke-with-response-stream$/.test(url)) return encodeEventStream(frames)
   const streams = /alt=sse|streamRawPredict/.test(url) || JSON.parse(body).stream === true
   if (!streams) return Response.json(whole)

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { Glob } from 'bun'
 import type { Provider } from '../../src/catalog/provider.ts'
 import { providers } from '../../src/catalog/providers/all.ts'
-import { isGenerateDialect } from '../../src/formats/vocabulary.ts'
+import { isGenerateWireFormat } from '../../src/formats/vocabulary.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { computeSignature } from '../support/sigv4.ts'
 import { interceptFetch, type SentRequest } from './fetch-intercept.ts'
@@ -180,7 +180,7 @@ const settings: Record<string, string> = {
 }
 
 const generating = providers.filter(
-  ({ inProcess, dialects }) => !inProcess && dialects.some(isGenerateDialect),
+  ({ inProcess, wireFormats }) => !inProcess && wireFormats.some(isGenerateWireFormat),
 )
 const slugs = [
   ...generating.map(({ slug }) => slug),
@@ -211,10 +211,10 @@ function modelsFor(slug: string): object[] {
       },
     ]
   }
-  return Object.entries(models).map(([name, [upstream_model, dialect]]) => ({
+  return Object.entries(models).map(([name, [upstream_model, wireFormat]]) => ({
     id: `test/${slug}-${name}`,
     name,
-    endpoints: [{ provider: slug, upstream_model, dialects: [dialect] }],
+    endpoints: [{ provider: slug, upstream_model, dialects: [wireFormat] }],
   }))
 }
 
@@ -227,7 +227,9 @@ function casesFor(slug: string): Record<string, Case> {
     ])
     return Object.fromEntries(entries)
   }
-  const speaksMessages = providers.find((provider) => provider.slug === slug)?.dialects.includes('messages')
+  const speaksMessages = providers
+    .find((provider) => provider.slug === slug)
+    ?.wireFormats.includes('messages')
   return { ...chatCases(`test/${slug}`), ...(speaksMessages && messagesCases(`test/${slug}`)) }
 }
 
@@ -276,7 +278,7 @@ const reasoningOf: Record<string, Thoughts> = {
   openrouter: { unsigned: details({ format: 'unknown' }), signed: details(signed) },
 }
 
-/** Providers of the chat format without model-specific behaviour. */
+/** Providers of the chat format without model-specific behavior. */
 const reasoners = slugs.filter(
   (slug) => !special[slug] && !['anthropic', 'google-ai-studio', 'azure-deployments'].includes(slug),
 )

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { buildFakeCatalogue, type FakeEndpoint } from '../support/fake-routing.ts'
+import { buildFakeCatalog, type FakeEndpoint } from '../support/fake-routing.ts'
 import { sampleLogNormal } from '../support/random.ts'
 import {
   type EndpointBehavior,
@@ -19,7 +19,7 @@ const body = () => ({ model: 'made/model' })
 /** Endpoints `p0`, `p1`, ... of one model. */
 function catalogOf(...endpoints: Omit<FakeEndpoint, 'provider'>[]) {
   const made = endpoints.map((endpoint, index) => ({ ...endpoint, provider: `p${index}` }))
-  return buildFakeCatalogue([{ id: 'made/model', endpoints: made }])
+  return buildFakeCatalog([{ id: 'made/model', endpoints: made }])
 }
 
 const idOf = (index: number) => `made/model p${index}`

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { buildFakeCatalogue, type FakeModel } from '../support/fake-routing.ts'
+import { buildFakeCatalog, type FakeModel } from '../support/fake-routing.ts'
 import { sampleExponential, sampleLogNormal, seededRandom } from '../support/random.ts'
 import {
   type EndpointBehavior,
@@ -13,7 +13,7 @@ const second = 1000
 const minute = 60 * second
 const lastsMs = 15 * minute
 
-/** The behaviour of one endpoint over the whole run. */
+/** The behavior of one endpoint over the whole run. */
 interface SimulatedEndpoint {
   /** Start and end of each outage, alternating. */
   outages: [from: number, to: number][]
@@ -83,7 +83,7 @@ interface Run {
 async function simulateTraffic(seed: number, requests: number, size = large): Promise<Run> {
   const random = seededRandom(seed)
   const models = manyModels(random, size)
-  const catalog = buildFakeCatalogue(models)
+  const catalog = buildFakeCatalog(models)
   const endpoints = new Map<string, SimulatedEndpoint>()
   for (const { id } of models)
     for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? [])
@@ -204,7 +204,7 @@ describe('models with two endpoints', () => {
 })
 
 describe('I11 the retry budget', () => {
-  const alone = buildFakeCatalogue([{ id: 'made/alone', endpoints: [{ provider: 'only', price: 1 }] }])
+  const alone = buildFakeCatalog([{ id: 'made/alone', endpoints: [{ provider: 'only', price: 1 }] }])
   const body = () => ({ model: 'made/alone' })
   const works = { firstTokenMs: 50, tokens: 10, tokensPerSecond: 100 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { planRoute } from '../../src/inference/plan/plan.ts'
 import {
   buildFakeByokKey,
-  buildFakeCatalogue,
+  buildFakeCatalog,
   buildFakeGateway,
   buildFakeRequest,
   type FakeEndpoint,
@@ -47,7 +47,7 @@ const models = Array.from({ length: 60 }, (_, index) => ({
   id: `made/model-${index}`,
   endpoints: someEndpoints(kinds[index % kinds.length] ?? 'priced', random),
 }))
-const catalog = buildFakeCatalogue(models)
+const catalog = buildFakeCatalog(models)
 
 describe('balancing by price', () => {
   test('each of hundreds of endpoints is drawn in proportion to 1/price²', () => {
@@ -82,7 +82,7 @@ describe('balancing by price', () => {
 
   test('the worked example: $1, $2 that fails, $3: the first nine times as often as the third, the second last', () => {
     const endpoints = [1, 2, 3].map((price) => ({ provider: `p${price}`, price }))
-    const example = buildFakeCatalogue([{ id: 'made/example', endpoints }])
+    const example = buildFakeCatalog([{ id: 'made/example', endpoints }])
     const gateway = buildFakeGateway(example, clock, seededRandom(14))
     gateway.routing.health.getOrCreate('made/example p2').recordFailure(clock.now(), { kind: 'server' })
     const orders = new Map<string, number>()
@@ -119,7 +119,7 @@ describe('balancing by price', () => {
     ]
     const three = [5, 1, 3].map((price, index) => ({ provider: `p${index}`, price }))
     const gateway = buildFakeGateway(
-      buildFakeCatalogue([{ id: 'made/own', endpoints: three }]),
+      buildFakeCatalog([{ id: 'made/own', endpoints: three }]),
       clock,
       seededRandom(15),
     )

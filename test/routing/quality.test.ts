@@ -3,12 +3,12 @@ import type { BenchmarkResult } from '../../src/catalog/benchmarks/result.ts'
 import { planRoute } from '../../src/inference/plan/plan.ts'
 import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { buildRun, buildSnapshot } from '../support/benchmarks.ts'
-import { buildFakeCatalogue, buildFakeGateway, buildFakeRequest } from '../support/fake-routing.ts'
+import { buildFakeCatalog, buildFakeGateway, buildFakeRequest } from '../support/fake-routing.ts'
 import { type EndpointBehavior, type SimulatedResult, Simulation } from './simulation.ts'
 
 const dayMs = 86_400_000
 const tools = [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } }]
-const catalogue = buildFakeCatalogue([
+const catalog = buildFakeCatalog([
   {
     id: 'acme/large',
     endpoints: [
@@ -51,7 +51,7 @@ describe('tool calls over 32 days', () => {
   }
 
   test('an endpoint that became worse than in the first 21 days ranks behind the others, and recovers', async () => {
-    const simulation = new Simulation(catalogue, behavior(32, 34), 5)
+    const simulation = new Simulation(catalog, behavior(32, 34), 5)
     const before = await runDays(simulation, 32, { tools })
     expect(shareOf(before, 'acme/large alpha')).toBeGreaterThan(0.35)
     // Less than five points below the best endpoint: only its own history shows it.
@@ -66,7 +66,7 @@ describe('tool calls over 32 days', () => {
   })
 
   test('requests without tools, and those sorted by price, are not affected', async () => {
-    const simulation = new Simulation(catalogue, behavior(32, 100), 6)
+    const simulation = new Simulation(catalog, behavior(32, 100), 6)
     await runDays(simulation, 34, { tools })
     const plain = await runDays(simulation, 1, {})
     expect(shareOf(plain, 'acme/large alpha')).toBeGreaterThan(0.35)
@@ -83,7 +83,7 @@ describe('benchmarks of endpoints', () => {
       ...fields,
     })
   const planWith = (results: BenchmarkResult[], body: JsonObject) => {
-    const gateway = buildFakeGateway(catalogue, { now: () => now }, () => 0)
+    const gateway = buildFakeGateway(catalog, { now: () => now }, () => 0)
     gateway.benchmarks.current = buildSnapshot(results)
     return planRoute(gateway, buildFakeRequest({ model: 'acme/large', ...body })).candidates
   }

@@ -1,5 +1,5 @@
 import { spyOn } from 'bun:test'
-import type { Catalogue } from '../../src/catalog/catalog.ts'
+import type { Catalog } from '../../src/catalog/catalog.ts'
 import { zeroUsage } from '../../src/formats/call/usage.ts'
 import { UpstreamError } from '../../src/inference/failures/errors.ts'
 import { planRoute } from '../../src/inference/plan/plan.ts'
@@ -72,7 +72,7 @@ export class Simulation {
   readonly #behavior: EndpointBehavior
   readonly #random: () => number
 
-  constructor(catalog: Catalogue, behavior: EndpointBehavior, seed: number) {
+  constructor(catalog: Catalog, behavior: EndpointBehavior, seed: number) {
     this.#behavior = behavior
     this.#random = seededRandom(seed)
     this.gateway = buildFakeGateway(catalog, this.timeline, seededRandom(seed + 1))

@@ -1,6 +1,6 @@
 import { Benchmarks } from '../../src/catalog/benchmarks/benchmarks.ts'
 import type { ByokKey } from '../../src/catalog/byok-keys.ts'
-import { buildCatalogue, type Catalogue } from '../../src/catalog/catalog.ts'
+import { buildCatalog, type Catalog } from '../../src/catalog/catalog.ts'
 import { declaredProvider } from '../../src/catalog/declared.ts'
 import { declaredModel, type ModelDeclaration } from '../../src/catalog/declared-model.ts'
 import type { DataRegion } from '../../src/formats/vocabulary.ts'
@@ -17,7 +17,7 @@ import { CoarseTimer } from '../../src/platform/time/coarse-timer.ts'
 
 type EndpointDeclaration = ModelDeclaration['endpoints'][number]
 
-/** An endpoint of a made-up catalogue; the price is of a million tokens in and a million out, in USD. */
+/** An endpoint of a made-up catalog; the price is of a million tokens in and a million out, in USD. */
 export type FakeEndpoint = Omit<Partial<EndpointDeclaration>, 'pricing' | 'provider'> & {
   provider: string
   /** Null: unknown. */
@@ -31,8 +31,8 @@ export type FakeModel = Omit<Partial<ModelDeclaration>, 'endpoints'> & {
   endpoints: readonly FakeEndpoint[]
 }
 
-/** A catalogue of fictional providers and models; every provider has a key. */
-export function buildFakeCatalogue(models: readonly FakeModel[]): Catalogue {
+/** A catalog of fictional providers and models; every provider has a key. */
+export function buildFakeCatalog(models: readonly FakeModel[]): Catalog {
   const slugs = new Set(models.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider)))
   const providers = [...slugs].map((slug) =>
     declaredProvider.parse({
@@ -46,7 +46,7 @@ export function buildFakeCatalogue(models: readonly FakeModel[]): Catalogue {
   const declared = models.map(({ endpoints, ...model }) =>
     declaredModel.parse({ name: model.id, ...model, endpoints: endpoints.map(toEndpointDeclaration) }),
   )
-  return buildCatalogue({ settings: { providers, models: declared }, providers: [], environment: {} })
+  return buildCatalog({ settings: { providers, models: declared }, providers: [], environment: {} })
 }
 
 function toEndpointDeclaration({ price, caches, ...endpoint }: FakeEndpoint): EndpointDeclaration {
@@ -64,13 +64,13 @@ export interface FakeGateway extends Gateway {
 }
 
 /** The parts of a gateway that a routing decision needs. */
-export function buildFakeGateway(catalogue: Catalogue, clock: Clock, random: () => number): FakeGateway {
+export function buildFakeGateway(catalog: Catalog, clock: Clock, random: () => number): FakeGateway {
   const routing = Object.assign(new Routing(), { random })
   const log = { warn: () => undefined }
   const settings = { limits: { total: 3_600_000, cooldown: 300_000 } }
   const benchmarks = new Benchmarks()
   const timer = new CoarseTimer()
-  const gateway = { catalogue, clock, timer, log, routing, benchmarks, settings, exchanges: new Set() }
+  const gateway = { catalog, clock, timer, log, routing, benchmarks, settings, exchanges: new Set() }
   return gateway as unknown as FakeGateway
 }
 
@@ -117,7 +117,7 @@ export function buildFakeByokKey(id: string, provider: string, changes: Partial<
   const key = {
     id,
     provider,
-    sealed: '',
+    encrypted: '',
     isFallback: false,
     isRequired: false,
     isByokOnly: false,

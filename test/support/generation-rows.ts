@@ -38,7 +38,7 @@ interface SeedRange {
   key: RawBuilder<number>
 }
 
-/** Each key uses few models and one app; some requests fail, are cancelled or use BYOK keys. None is rolled up yet. */
+/** Each key uses few models and one app; some requests fail, are canceled or use BYOK keys. None is rolled up yet. */
 export async function insertGenerations(db: Db, range: SeedRange): Promise<void> {
   for (let from = range.from; from < range.to; from += rowsPerStatement)
     await insertRows(db, { ...range, from, to: Math.min(range.to, from + rowsPerStatement) })

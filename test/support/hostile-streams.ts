@@ -1,9 +1,9 @@
-import type { TextDialect } from './replies.ts'
+import type { TextWireFormat } from './replies.ts'
 
 /** Streams that are cheap to send and expensive to read, in each format, with `count` events. */
 export interface HostileStream {
   name: string
-  frames: Record<TextDialect, (count: number) => string[]>
+  frames: Record<TextWireFormat, (count: number) => string[]>
 }
 
 function data(value: object): string {

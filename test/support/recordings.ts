@@ -1,5 +1,5 @@
-import { speak } from '../../src/catalog/providers/sandbox/artefacts/speech.ts'
-import { speechSampleRate } from '../../src/catalog/providers/sandbox/artefacts/tones.ts'
+import { speak } from '../../src/catalog/providers/sandbox/artifacts/speech.ts'
+import { speechSampleRate } from '../../src/catalog/providers/sandbox/artifacts/tones.ts'
 import { encodeWavHeader } from '../../src/platform/media/wav.ts'
 
 /** A WAV file in which the sandbox says a text. */

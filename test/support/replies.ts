@@ -12,24 +12,24 @@ import {
 
 export { longScenario, type Scenario, type ScenarioName, scenarios, type VendorReply }
 
-export type TextDialect = 'chat' | 'responses' | 'messages' | 'gemini'
+export type TextWireFormat = 'chat' | 'responses' | 'messages' | 'gemini'
 
 /** Encodes a scenario in a vendor's format, streamed and whole. */
-export const vendorReplies: Record<TextDialect, (scenario: Scenario) => VendorReply> = {
+export const vendorReplies: Record<TextWireFormat, (scenario: Scenario) => VendorReply> = {
   chat: chatReply,
   responses: responsesReply,
   messages: messagesReply,
   gemini: geminiReply,
 }
 
-export const textDialects = Object.keys(vendorReplies) as TextDialect[]
+export const textWireFormats = Object.keys(vendorReplies) as TextWireFormat[]
 
-export function vendorReply(dialect: TextDialect, name: ScenarioName): VendorReply {
-  return vendorReplies[dialect](scenarios[name])
+export function vendorReply(wireFormat: TextWireFormat, name: ScenarioName): VendorReply {
+  return vendorReplies[wireFormat](scenarios[name])
 }
 
 /** An error body in each format. */
-export const vendorErrors: Record<TextDialect, (message: string) => Record<string, unknown>> = {
+export const vendorErrors: Record<TextWireFormat, (message: string) => Record<string, unknown>> = {
   chat: (message) => ({ error: { message, type: 'server_error', param: null, code: null } }),
   responses: (message) => ({ error: { message, type: 'server_error', param: null, code: null } }),
   messages: (message) => ({ type: 'error', error: { type: 'api_error', message }, request_id: 'req_011CX' }),

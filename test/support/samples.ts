@@ -191,7 +191,7 @@ async function createByokPath(call: TenantCall, body = byokBody): Promise<string
   return `/byok/${(await call('POST', '/byok', { body })).body.data.id}`
 }
 
-/** The catalogue has no model of it, so a test sends nothing. */
+/** The catalog has no model of it, so a test sends nothing. */
 const untestableByokBody = { ...byokBody, provider: 'ai21' }
 
 const presetBody = {
@@ -302,9 +302,9 @@ async function createOverride(server: TestServer, rest: string, body: unknown): 
   return { path }
 }
 
-const catalogueProvider = { name: 'Sample', base_url: 'http://127.0.0.1:9/v1', dialects: ['chat'] }
-const catalogueModel = { name: 'Sample', endpoints: [{ provider: 'sandbox', upstream_model: 'echo' }] }
-const catalogueEndpoint = { pricing: { prompt: '0.000001', completion: '0.000002' } }
+const catalogProvider = { name: 'Sample', base_url: 'http://127.0.0.1:9/v1', dialects: ['chat'] }
+const catalogModel = { name: 'Sample', endpoints: [{ provider: 'sandbox', upstream_model: 'echo' }] }
+const catalogEndpoint = { pricing: { prompt: '0.000001', completion: '0.000002' } }
 
 const fixedSample =
   (path: string, body?: unknown): SampleFactory =>
@@ -860,26 +860,26 @@ export const samples: Record<string, SampleFactory> = {
   listZdrEndpoints: fixedSample('/endpoints/zdr'),
   listProviders: fixedSample('/providers'),
   listProviderHealth: fixedSample('/providers/health'),
-  listCatalogueProviders: fixedSample('/catalogue/providers'),
-  getCatalogueProvider: fixedSample('/catalogue/providers/sandbox'),
-  putCatalogueProvider: async () => ({
+  listCatalogProviders: fixedSample('/catalogue/providers'),
+  getCatalogProvider: fixedSample('/catalogue/providers/sandbox'),
+  putCatalogProvider: async () => ({
     path: `/catalogue/providers/${uniqueName('sample')}`,
-    body: catalogueProvider,
+    body: catalogProvider,
   }),
-  deleteCatalogueProvider: async (_, __, server) =>
-    createOverride(server, `providers/${uniqueName('sample')}`, catalogueProvider),
-  testCatalogueProvider: fixedSample('/catalogue/providers/sandbox/test'),
-  listCatalogueModels: fixedSample('/catalogue/models'),
-  getCatalogueModel: fixedSample('/catalogue/models/sandbox/echo'),
-  putCatalogueModel: async () => ({
+  deleteCatalogProvider: async (_, __, server) =>
+    createOverride(server, `providers/${uniqueName('sample')}`, catalogProvider),
+  testCatalogProvider: fixedSample('/catalogue/providers/sandbox/test'),
+  listCatalogModels: fixedSample('/catalogue/models'),
+  getCatalogModel: fixedSample('/catalogue/models/sandbox/echo'),
+  putCatalogModel: async () => ({
     path: `/catalogue/models/sample/${uniqueName('new')}`,
-    body: catalogueModel,
+    body: catalogModel,
   }),
-  deleteCatalogueModel: async (_, __, server) =>
-    createOverride(server, `models/sample/${uniqueName('old')}`, catalogueModel),
-  putCatalogueEndpoint: fixedSample('/catalogue/models/sandbox/echo/endpoints/sandbox', catalogueEndpoint),
-  deleteCatalogueEndpoint: async (_, __, server) =>
-    createOverride(server, 'models/sandbox/echo/endpoints/sandbox', catalogueEndpoint),
+  deleteCatalogModel: async (_, __, server) =>
+    createOverride(server, `models/sample/${uniqueName('old')}`, catalogModel),
+  putCatalogEndpoint: fixedSample('/catalogue/models/sandbox/echo/endpoints/sandbox', catalogEndpoint),
+  deleteCatalogEndpoint: async (_, __, server) =>
+    createOverride(server, 'models/sandbox/echo/endpoints/sandbox', catalogEndpoint),
   listImageModels: fixedSample('/images/models'),
   listImageEndpoints: fixedSample('/images/models/sandbox/painter/endpoints'),
   listEmbeddingModels: fixedSample('/embeddings/models'),

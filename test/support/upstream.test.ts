@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { type SseFrame, SseReader } from '../../src/platform/http/sse.ts'
-import { longScenario, scenarios, textDialects, vendorReplies, vendorReply } from './replies.ts'
+import { longScenario, scenarios, textWireFormats, vendorReplies, vendorReply } from './replies.ts'
 import { startUpstream, type Upstream, type UpstreamResponse } from './upstream.ts'
 
 let upstream: Upstream
@@ -58,7 +58,7 @@ function framesOf(text: string): SseFrame[] {
 }
 
 describe('the upstream for tests', () => {
-  test('records requests and replies in the dialect of the path', async () => {
+  test('records requests and replies in the wire format of the path', async () => {
     const start = upstream.requests.length
     const paths = [
       '/v1/chat/completions',
@@ -144,10 +144,10 @@ describe('the upstream for tests', () => {
 })
 
 describe('the replies for tests', () => {
-  for (const dialect of textDialects) {
-    test(`${dialect}: streamed and whole have the same content`, () => {
+  for (const wireFormat of textWireFormats) {
+    test(`${wireFormat}: streamed and whole have the same content`, () => {
       for (const scenario of [...Object.values(scenarios), longScenario(200)]) {
-        const { frames, body } = vendorReplies[dialect](scenario)
+        const { frames, body } = vendorReplies[wireFormat](scenario)
         const read = framesOf(frames.join(''))
         expect(read).toHaveLength(frames.length)
         const events = read.filter(({ data }) => data !== '[DONE]').map(({ data }) => JSON.parse(data))

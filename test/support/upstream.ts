@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { type TextDialect, vendorReply } from './replies.ts'
+import { type TextWireFormat, vendorReply } from './replies.ts'
 import { encodeChunk, encodeHead, lastChunk, RequestReader, type WireRequest } from './wire.ts'
 
 /** A scripted response. By default status 200 and an empty body. */
@@ -186,18 +186,18 @@ function selectResponse(received: ReceivedRequest, state: UpstreamState): Upstre
   return typeof source === 'function' ? source(received) : source
 }
 
-const defaultDialects: [RegExp, TextDialect][] = [
+const defaultWireFormats: [RegExp, TextWireFormat][] = [
   [/\/chat\/completions$/, 'chat'],
   [/\/responses$/, 'responses'],
   [/\/messages$/, 'messages'],
   [/:(?:streamGenerateContent|generateContent)$/, 'gemini'],
 ]
 
-/** A short text in the dialect of the path, streamed if requested. */
+/** A short text in the wire format of the path, streamed if requested. */
 function buildDefaultResponse({ path, json }: ReceivedRequest): UpstreamResponse {
-  const dialect = defaultDialects.find(([pattern]) => pattern.test(path))?.[1]
-  if (!dialect) return { status: 404, json: { error: { message: `nothing at ${path}` } } }
-  const { frames, body } = vendorReply(dialect, 'text')
+  const wireFormat = defaultWireFormats.find(([pattern]) => pattern.test(path))?.[1]
+  if (!wireFormat) return { status: 404, json: { error: { message: `nothing at ${path}` } } }
+  const { frames, body } = vendorReply(wireFormat, 'text')
   const streams = json?.stream === true || path.endsWith(':streamGenerateContent')
   return streams ? { sse: frames } : { json: body }
 }

@@ -173,7 +173,7 @@ describeOnEachDatabase(
         { tools: [{ type: 'function' }] },
         { inherit_functions: true },
         { max_tool_calls: 26 },
-        { colour: 'red' },
+        { color: 'red' },
       ]
       for (const parameters of bad) {
         const { status } = await send(server(), 'responses', 'Hello', [

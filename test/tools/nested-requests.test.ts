@@ -59,9 +59,7 @@ describeOnEachDatabase(
       const outer = await parseOuter(server())
       for (const text of ['sandbox:error=429', 'one two three sandbox:fail=2'])
         await expect(callNested(server(), outer, { call: callOf(text) })).rejects.toThrow()
-      await expect(callNested(server(), outer, { model: 'test/none' })).rejects.toThrow(
-        'not in the catalogue',
-      )
+      await expect(callNested(server(), outer, { model: 'test/none' })).rejects.toThrow('not in the catalog')
     })
 
     test('ends with the other request', async () => {

@@ -240,12 +240,12 @@ describeOnEachDatabase(
         ],
         ['test/gpt', 'responses', { type: 'web_search', filters: { allowed_domains: ['a.test'] } }],
         ['test/grok', 'responses', { type: 'web_search', filters: { allowed_domains: ['a.test'] } }],
-      ])('%s searches itself', async (model, dialect, value) => {
+      ])('%s searches itself', async (model, wireFormat, value) => {
         const tools = [searchTool({ max_uses: 3, allowed_domains: ['a.test'] })]
         for (const region of ['global', 'europe'] as const) {
           const request = await prepare(server(), { model, tools, region })
           expect(request.content.call.tools).toEqual([
-            { kind: 'native', dialect, type: value.type, value } as never,
+            { kind: 'native', wireFormat, type: value.type, value } as never,
           ])
           expect(request.work?.tools).toBeNull()
         }

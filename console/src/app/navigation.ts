@@ -165,5 +165,5 @@ export function findNavigationItem(pathname: string): NavigationItem | undefined
 
 /** Screens that need another permission than the one that leads to them. */
 export const innerScreens: NavigationItem[] = [
-  { label: 'Edits of the catalogue', to: '/catalogue/edits', permission: 'catalogue:read' },
+  { label: 'Edits of the catalog', to: '/catalogue/edits', permission: 'catalogue:read' },
 ]

@@ -27,10 +27,10 @@ export const theme = createTheme({
   },
 })
 
-/** Of these colours even the darkest shade is too pale. */
+/** Of these colors even the darkest shade is too pale. */
 const darkest: Record<string, string> = { orange: '#a5360b', yellow: '#8a4b00' }
 
-/** Some colours of the library are too pale to read: secondary text, badges, coloured text, links, outlined buttons. */
+/** Some colors of the library are too pale to read: secondary text, badges, colored text, links, outlined buttons. */
 export const cssVariables: CSSVariablesResolver = ({ colors }) => {
   const light: Record<string, string> = {
     '--mantine-color-dimmed': colors.gray[7],

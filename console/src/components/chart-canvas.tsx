@@ -87,7 +87,7 @@ function stack({ series, kind, times }: ChartData): DrawnSeries[] {
   return [...drawn.filter((one) => !isLine(one)).reverse(), ...drawn.filter(isLine)]
 }
 
-/** Colours of axes: a canvas does not know the variables of the page. */
+/** Colors of axes: a canvas does not know the variables of the page. */
 function useInk(): Ink {
   const { colors } = useMantineTheme()
   const isDark = useComputedColorScheme('light') === 'dark'

@@ -4,7 +4,7 @@ export interface ChartSeries {
   values: readonly (number | null)[]
   /** For what is only compared with, such as an earlier period. */
   isDashed?: boolean
-  /** Grey, for what has no colour of its own. */
+  /** Gray, for what has no color of its own. */
   isRest?: boolean
 }
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** Line drawings on a grid of 24, in the colour of the text. */
+/** Line drawings on a grid of 24, in the color of the text. */
 function Icon({ children }: { children: ReactNode }) {
   return (
     <svg

@@ -16,7 +16,7 @@ const barWidth = 4
 const height = 20
 const hourMs = 3_600_000
 
-/** One bar an hour: green if every attempt worked, red if most failed, grey without traffic. */
+/** One bar an hour: green if every attempt worked, red if most failed, gray without traffic. */
 export function UptimeStrip({ name, hours }: { name: string; hours: Hour[] }) {
   const width = Math.max(hours.length, 1) * (barWidth + 1)
   if (hours.length === 0) return null

@@ -10,7 +10,7 @@ import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { identityRoute } from './identity/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
-import { catalogueEditsRoute, modelRoute, modelsRoute } from './models/route.ts'
+import { catalogEditsRoute, modelRoute, modelsRoute } from './models/route.ts'
 import { notificationsRoute } from './notifications/route.ts'
 import { playgroundRoute } from './playground/route.ts'
 import { presetRoute, presetsRoute } from './presets/route.ts'
@@ -29,7 +29,7 @@ export const screenRoutes = [
   getStartedRoute,
   playgroundRoute,
   modelsRoute,
-  catalogueEditsRoute,
+  catalogEditsRoute,
   modelRoute,
   providersRoute,
   providerRoute,

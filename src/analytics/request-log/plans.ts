@@ -37,7 +37,7 @@ export class RoutingPlans {
 
   /**
    * The id of a plan, null if there are too many of them. `key` identifies it among the plans of the same `basis`, such
-   * as the catalogue; `describe` is called for a new one only.
+   * as the catalog; `describe` is called for a new one only.
    */
   findId(basis: unknown, organizationId: string, key: string, describe: () => object): string | null {
     const now = this.#clock.now()

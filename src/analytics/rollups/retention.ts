@@ -12,7 +12,7 @@ const dayMs = 86_400_000
 const batchSize = 500
 /** Queries for single requests reach back a year; the daily roll-up is retained. */
 const segmentRetentionDays = 400
-/** Unusual spending is recognised by the last four weeks. */
+/** Unusual spending is recognized by the last four weeks. */
 const hourRetentionDays = 35
 
 export interface MaintenanceContext {

@@ -53,7 +53,7 @@ const meanings: Partial<Record<FailureKind, string>> = {
   authentication: 'The provider rejected the credential. Check the key of the provider.',
   payment_required: 'The account at the provider has no credit left. Add credit there.',
   permission_denied: 'The credential may not use this model. Check its permissions at the provider.',
-  not_found: 'The provider does not know the model or the address. Check both in the catalogue.',
+  not_found: 'The provider does not know the model or the address. Check both in the catalog.',
   rate_limit_exceeded: 'The rate limit at the provider is reached. It is used again afterwards.',
   provider_overloaded: 'The provider is overloaded. It is used again when it recovers.',
   provider_unavailable: 'The provider could not be reached, or failed. It is used again when it recovers.',

@@ -8,7 +8,7 @@ import { ToolCallHistory, type ToolCallQuality, unknownToolCallQuality } from '.
 const secondMs = 1000
 const minuteMs = 60 * secondMs
 
-/** Failures count towards instability and ejection for this long. */
+/** Failures count toward instability and ejection for this long. */
 const failureWindowMs = 30 * secondMs
 const dayMs = 24 * 60 * minuteMs
 const daySlotMs = 5 * minuteMs

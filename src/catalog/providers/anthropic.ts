@@ -6,7 +6,7 @@ export const anthropic: Provider = {
   name: 'Anthropic',
   baseUrl: 'https://api.anthropic.com/v1',
   keyVariable: 'ANTHROPIC_API_KEY',
-  dialects: ['messages'],
+  wireFormats: ['messages'],
   regions: ['global'],
   dataPolicy: { training: false, retains: true, publishes: false },
   headquarters: 'US',

@@ -17,7 +17,7 @@ export const azure: Provider = {
   keyVariable: 'AZURE_API_KEY',
   keyHeader: 'api-key',
   acceptsDeployments: true,
-  dialects: ['chat', 'responses', 'embeddings', 'speech', 'transcriptions', 'images'],
+  wireFormats: ['chat', 'responses', 'embeddings', 'speech', 'transcriptions', 'images'],
   regions: ['global'],
   // Prompts may be retained for abuse monitoring unless the subscription is exempt.
   dataPolicy: { training: false, retains: true, publishes: false },

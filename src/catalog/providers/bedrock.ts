@@ -65,7 +65,7 @@ export const bedrock: Provider = {
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
   keyHeader: 'authorization',
   auth: { scheme: 'access-key', service: 'bedrock' },
-  dialects: ['messages', 'chat'],
+  wireFormats: ['messages', 'chat'],
   wire: { messages: invokeModel, chat: openaiPath },
   resolveModelName,
   dataResidency: {

@@ -7,7 +7,7 @@ export const google: Provider = {
   billsAbandoned: true,
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   keyVariable: 'GEMINI_API_KEY',
-  dialects: ['gemini', 'gemini-embeddings', 'gemini-speech', 'gemini-images', 'imagen', 'gemini-video'],
+  wireFormats: ['gemini', 'gemini-embeddings', 'gemini-speech', 'gemini-images', 'imagen', 'gemini-video'],
   regions: ['global'],
   // The unpaid tier trains on prompts, and a key does not reveal its tier.
   dataPolicy: { training: true, retains: true, publishes: false },

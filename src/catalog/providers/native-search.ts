@@ -3,7 +3,7 @@ import type { NativeSearch } from '../provider.ts'
 
 /** Search tools of the vendors, in their own formats. */
 export const messagesSearch: NativeSearch = {
-  dialect: 'messages',
+  wireFormat: 'messages',
   types: /^web_search_\d{8}$/,
   domainLists: 'exclusive',
   createTool: ({ maxUses, includeDomains, excludeDomains, userLocation }) => ({
@@ -17,7 +17,7 @@ export const messagesSearch: NativeSearch = {
 }
 
 export const responsesSearch: NativeSearch = {
-  dialect: 'responses',
+  wireFormat: 'responses',
   types: /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/,
   domainLists: 'include',
   maxDomains: 100,
@@ -31,7 +31,7 @@ export const responsesSearch: NativeSearch = {
 
 /** As the other one, with lists of at most five domains, one of which may exclude. */
 export const shortListSearch: NativeSearch = {
-  dialect: 'responses',
+  wireFormat: 'responses',
   types: responsesSearch.types,
   domainLists: 'exclusive',
   maxDomains: 5,
@@ -43,7 +43,7 @@ export const shortListSearch: NativeSearch = {
 }
 
 export const geminiSearch: NativeSearch = {
-  dialect: 'gemini',
+  wireFormat: 'gemini',
   types: /^google_search$|^googleSearch$/,
   domainLists: 'none',
   createTool: () => ({ googleSearch: {} }),

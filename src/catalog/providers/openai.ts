@@ -6,7 +6,7 @@ export const openai: Provider = {
   name: 'OpenAI',
   baseUrl: 'https://api.openai.com/v1',
   keyVariable: 'OPENAI_API_KEY',
-  dialects: ['responses', 'chat', 'embeddings', 'images', 'speech', 'transcriptions', 'video'],
+  wireFormats: ['responses', 'chat', 'embeddings', 'images', 'speech', 'transcriptions', 'video'],
   regions: ['global'],
   dataPolicy: { training: false, retains: true, publishes: false },
   headquarters: 'US',

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { JsonObject } from '../../platform/json/json-values.ts'
-import { buildCatalogue } from '../catalog.ts'
+import { buildCatalog } from '../catalog.ts'
 import { declaredModel } from '../declared-model.ts'
 import type { WireAdapter } from '../provider.ts'
 import { bedrock } from './bedrock.ts'
@@ -30,7 +30,7 @@ test('cloud providers have no service tiers in the Messages format; Bedrock has 
 test('endpoints of a service tier send a field that the provider rejects elsewhere', () => {
   const endpoint = { provider: vertex.slug, upstream_model: 'm' }
   const model = { id: 'acme/m', name: 'M', endpoints: [endpoint, { ...endpoint, service_tier: 'flex' }] }
-  const { models } = buildCatalogue({
+  const { models } = buildCatalog({
     settings: { providers: [], models: [declaredModel.parse(model)] },
     providers: [vertex],
     environment: {},

@@ -10,7 +10,7 @@ import type { JsonObject } from '../../platform/json/json-values.ts'
 /** The environment of a simulation: time, cancellation and a size limit. */
 export interface SimulateOptions {
   signal: AbortSignal
-  /** Rejects when the request is cancelled. */
+  /** Rejects when the request is canceled. */
   sleep(ms: number): Promise<void>
   /** The maximum size of the reply. */
   maxBytes: number

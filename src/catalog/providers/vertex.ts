@@ -85,7 +85,7 @@ export const vertex: Provider = {
   keyFile: true,
   keyHeader: 'x-goog-api-key',
   auth: { scheme: 'service-account', tokenUrl: 'https://oauth2.googleapis.com/token' },
-  dialects: ['gemini', 'messages', 'chat', 'gemini-images', 'imagen'],
+  wireFormats: ['gemini', 'messages', 'chat', 'gemini-images', 'imagen'],
   wire: {
     gemini: generateContent,
     messages: rawPredict,

@@ -6,15 +6,15 @@ import { findUrlProblem } from '../../platform/http/egress-policy.ts'
 import { flattenIssues } from '../../platform/validation/validation-issues.ts'
 import type { Destination, DestinationConfig } from './destination.ts'
 
-/** Binds a sealed value to its row. */
+/** Binds a encrypted value to its row. */
 const contextOf = (id: string) => `destination/${id}`
 
-/** The columns of a config: its secrets are sealed together. */
-export function sealConfig(vault: Vault, kind: Destination, id: string, config: DestinationConfig) {
+/** The columns of a config: its secrets are encrypted together. */
+export function encryptConfig(vault: Vault, kind: Destination, id: string, config: DestinationConfig) {
   const entries = Object.entries(config)
   const encodePart = (secret: boolean) =>
     JSON.stringify(Object.fromEntries(entries.filter(([name]) => isSecret(kind, name) === secret)))
-  return { config: encodePart(false), sealed_secrets: vault.seal(encodePart(true), contextOf(id)) }
+  return { config: encodePart(false), sealed_secrets: vault.encrypt(encodePart(true), contextOf(id)) }
 }
 
 /** The whole config, secrets included. */
@@ -22,7 +22,7 @@ export function openConfig(
   vault: Vault,
   row: { id: string; config: string; sealed_secrets: string },
 ): DestinationConfig {
-  const secrets = JSON.parse(vault.open(row.sealed_secrets, contextOf(row.id))) as DestinationConfig
+  const secrets = JSON.parse(vault.decrypt(row.sealed_secrets, contextOf(row.id))) as DestinationConfig
   return { ...(JSON.parse(row.config) as DestinationConfig), ...secrets }
 }
 

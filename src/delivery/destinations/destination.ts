@@ -9,7 +9,7 @@ export interface Destination {
   type: string
   /** All of `config`, `headers` included. */
   config: z.ZodObject
-  /** Fields of `config` that are sealed. The values of `headers` always are. */
+  /** Fields of `config` that are encrypted. The values of `headers` always are. */
   secrets: readonly string[]
   /** The field of `config` with its address. */
   address: string | null

@@ -120,7 +120,7 @@ for (const [type, { config: sent, target, headers }] of Object.entries(cases)) {
     })
 
     test('R12 unknown fields are rejected, headers are accepted', () => {
-      expect(kind.config.safeParse({ ...sent, colour: 'red' }).success).toBe(false)
+      expect(kind.config.safeParse({ ...sent, color: 'red' }).success).toBe(false)
       expect(kind.config.safeParse({ ...sent, headers: { 'X-Team': 'a' } }).success).toBe(true)
     })
 

@@ -216,7 +216,7 @@ const readUntypedPart: PartReader = (part, budget) => {
   return { type: 'other', value: budget.takeValue(part) }
 }
 
-/** As the conventions serialise messages. */
+/** As the conventions serialize messages. */
 export function formatMessages(messages: readonly SpanMessage[] | undefined): string | undefined {
   if (messages === undefined) return undefined
   return JSON.stringify(

@@ -22,7 +22,7 @@ function decodeKey(secret: string): Buffer {
   return Buffer.from(secret.slice(prefix.length), 'base64')
 }
 
-/** The headers of Standard Webhooks: receivers verify the signature and recognise repeated messages by the id. */
+/** The headers of Standard Webhooks: receivers verify the signature and recognize repeated messages by the id. */
 export function signWebhook(secret: string, { id, sentAt, body }: SignedMessage): Record<string, string> {
   const timestamp = Math.floor(sentAt / 1000).toString()
   const signature = createHmac('sha256', decodeKey(secret))

@@ -23,7 +23,7 @@ export interface UnusualHour {
 
 /**
  * Compares what a key spent in an hour with its own past; null if that is usual, or too little is known. Expected is the
- * larger of two medians: of this hour of the week (the largest of it and its neighbours, in each past week), and of
+ * larger of two medians: of this hour of the week (the largest of it and its neighbors, in each past week), and of
  * all hours in which the key spent something. So neither a weekly job nor a usual amount at an unusual time is reported.
  */
 export function assessHour(current: HourSpend, history: readonly HourSpend[]): UnusualHour | null {

@@ -325,7 +325,7 @@ describeOnEachDatabase('notifications', (server) => {
 
   test('a provider that fails: the operator is notified, once for all nodes, and others are not', async () => {
     const { gateway, clock } = server()
-    const endpoint = gateway.catalogue.models.find(({ id }) => id === 'sandbox/echo')?.endpoints[0]
+    const endpoint = gateway.catalog.models.find(({ id }) => id === 'sandbox/echo')?.endpoints[0]
     const health = gateway.routing.health.getOrCreate(endpoint?.id ?? '')
     const countOperator = async () => {
       const { body } = await server().call('GET', '/notifications?limit=100')

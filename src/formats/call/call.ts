@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../platform/json/json-values.ts'
-import type { DialectName } from '../vocabulary.ts'
+import type { WireFormatName } from '../vocabulary.ts'
 import type { CacheBreakpoint, InputPart, OutputPart } from './part.ts'
 
 /**
- * A request to a model in the gateway's internal form. Dialects decode it from a client's body and encode it
+ * A request to a model in the gateway's internal form. Wire formats decode it from a client's body and encode it
  * into an upstream's. An absent field was not requested: no default is sent in its place.
  */
 export interface ModelCall {
@@ -44,7 +44,7 @@ export interface ModelCall {
   /** The client's identifier of its end user. */
   user?: string
   metadata?: Record<string, string>
-  /** Body fields outside this form; they reach only upstreams of the client's own dialect. */
+  /** Body fields outside this form; they reach only upstreams of the client's own wire format. */
   unknown: string[]
 }
 
@@ -80,10 +80,10 @@ export interface CustomTool {
   format?: JsonObject
 }
 
-/** A tool the vendor runs itself, which only one dialect can express. */
+/** A tool the vendor runs itself, which only one wire format can express. */
 export interface NativeTool {
   kind: 'native'
-  dialect: DialectName
+  wireFormat: WireFormatName
   type: string
   value: JsonObject
 }
@@ -92,7 +92,7 @@ export type ToolChoice =
   | { kind: 'auto' | 'none' | 'required' }
   | { kind: 'tool'; name: string }
   | { kind: 'allowed'; required: boolean; names: string[] }
-  | { kind: 'native'; dialect: DialectName; value: JsonObject }
+  | { kind: 'native'; wireFormat: WireFormatName; value: JsonObject }
 
 export type ResponseFormat =
   | { kind: 'text' | 'json' | 'python' }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { commonCapabilities, commonReasoningHistory } from '../../catalog/provider.ts'
-import { dialects } from '../all.ts'
+import { wireFormats } from '../all.ts'
 import type { ModelCall, Tool } from './call.ts'
 
 const count = 2000
@@ -51,7 +51,7 @@ describe.each(['chat', 'messages', 'responses', 'gemini'] as const)('S13 a reque
       stream: false,
       unknown: [],
     }
-    const { upstream } = dialects[name]
+    const { upstream } = wireFormats[name]
     upstream.encodeRequest(call, {
       model: 'm',
       stream: false,

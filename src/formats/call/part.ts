@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../platform/json/json-values.ts'
-import type { DialectName } from '../vocabulary.ts'
+import type { WireFormatName } from '../vocabulary.ts'
 
 /** Cache the prompt up to and including the part that carries it. */
 export interface CacheBreakpoint {
@@ -178,10 +178,10 @@ export const reasoningFormats = [
 ] as const
 export type ReasoningFormat = (typeof reasoningFormats)[number]
 
-/** A block that only one dialect can express: server tools, compaction, types newer than this gateway. */
+/** A block that only one wire format can express: server tools, compaction, types newer than this gateway. */
 export interface OpaquePart {
   kind: 'opaque'
-  dialect: DialectName
+  wireFormat: WireFormatName
   value: JsonObject
 }
 
@@ -195,8 +195,8 @@ export interface Citation {
   /** Character offsets in the text part that carries it. */
   start?: number
   end?: number
-  /** The citation in the form of its own dialect. */
-  native?: { dialect: DialectName; value: JsonObject }
+  /** The citation in the form of its own wire format. */
+  native?: { wireFormat: WireFormatName; value: JsonObject }
 }
 
 export interface TokenLogprob {

@@ -60,7 +60,7 @@ const externalReferencePattern = /"(?:url|uri|file_?uri|file_?id|file_?data)":/i
 
 /**
  * `body` is what the call was decoded from, and `bytes` its length as text: a provider of the same format
- * receives all of it, whatever the dialect decoded.
+ * receives all of it, whatever the wire format decoded.
  */
 export function computeRequestSize(call: ModelCall, body: JsonObject, bytes: number): RequestSize {
   const size: RequestSize = {

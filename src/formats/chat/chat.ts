@@ -1,6 +1,6 @@
 import { toErrorEnvelope } from '../../platform/errors/gateway-error.ts'
 import { createReplyLimits } from '../reply-losses.ts'
-import type { Dialect } from '../wire-format.ts'
+import type { WireFormat } from '../wire-format.ts'
 import { heartbeat } from './chunk.ts'
 import { decodeError } from './error.ts'
 import { wrapFunctionRelays, wrapFunctionReplies } from './legacy-functions.ts'
@@ -16,7 +16,7 @@ import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
 /** OpenAI's Chat Completions format, which most vendors support. */
-export const chat: Dialect = {
+export const chat: WireFormat = {
   name: 'chat',
   client: {
     decodeRequest,

@@ -151,7 +151,7 @@ export class ChoiceReader {
     const update = this.#details.read(entry)
     if (!update) {
       this.#closePart()
-      const part = this.#startPart({ kind: 'opaque', dialect: 'chat', value: entry })
+      const part = this.#startPart({ kind: 'opaque', wireFormat: 'chat', value: entry })
       this.#emit({ type: 'part-end', part })
       return
     }

@@ -105,7 +105,7 @@ function addToolResult(state: DecodeState, message: JsonObject, id: string | und
 function toResultPart(part: Part): ToolResultPart['content'][number] {
   if (part.kind === 'text' || part.kind === 'image' || part.kind === 'file' || part.kind === 'opaque')
     return part
-  return { kind: 'opaque', dialect: 'chat', value: { ...part, type: part.kind } }
+  return { kind: 'opaque', wireFormat: 'chat', value: { ...part, type: part.kind } }
 }
 
 function decodeAssistant(message: JsonObject, at: string, state: DecodeState): OutputPart[] {
@@ -139,7 +139,7 @@ function decodeReasoningParts(message: JsonObject): OutputPart[] {
     return details.map((part) =>
       isReasoningPart(part)
         ? part
-        : (decodeServerTool(part) ?? { kind: 'opaque', dialect: 'chat', value: part }),
+        : (decodeServerTool(part) ?? { kind: 'opaque', wireFormat: 'chat', value: part }),
     )
   }
   const text = asString(message.reasoning) || asString(message.reasoning_content)

@@ -51,7 +51,7 @@ function decodePart(item: unknown, at: string): Part {
   const type = asString(part?.type)
   if (!part || type === undefined) throw invalidFieldError(at, 'must be a part with a type')
   const decode = Object.hasOwn(partDecoders, type) ? partDecoders[type] : undefined
-  return decode ? decode(part, at) : { kind: 'opaque', dialect: 'chat', value: part }
+  return decode ? decode(part, at) : { kind: 'opaque', wireFormat: 'chat', value: part }
 }
 
 function decodeText(part: JsonObject, at: string): TextPart {
@@ -179,7 +179,7 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
 
 /** A file is cited in two forms: `file` by this API, `file_citation` by one vendor. */
 function decodeFileCitation(annotation: JsonObject): Citation {
-  const native = { dialect: 'chat' as const, value: annotation }
+  const native = { wireFormat: 'chat' as const, value: annotation }
   const file = asObject(firstFilled(annotation.file, annotation.file_citation))
   const id = asString(firstFilled(file?.file_id, file?.hash))
   const name = asString(firstFilled(file?.filename, file?.name))

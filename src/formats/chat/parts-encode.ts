@@ -31,9 +31,9 @@ export function encodePart(part: Part, losses: Losses): JsonObject | undefined {
       return url === undefined ? losses.add('video') : { type: 'video_url', video_url: { url } }
     }
     case 'opaque':
-      return part.dialect === 'chat'
+      return part.wireFormat === 'chat'
         ? part.value
-        : losses.add(`block:${asString(part.value.type) ?? part.dialect}`)
+        : losses.add(`block:${asString(part.value.type) ?? part.wireFormat}`)
     case 'refusal':
       return { type: 'refusal', refusal: part.text }
     default:
@@ -82,7 +82,7 @@ function encodeAudio(part: AudioPart, losses: Losses): JsonObject | undefined {
  */
 export function encodeCitation(citation: Citation, offset: number): JsonObject | undefined {
   const { title, citedText, file, native } = citation
-  if (native?.dialect === 'chat') return native.value
+  if (native?.wireFormat === 'chat') return native.value
   const url = citation.url ?? (file && encodeFileUrn(file, title))
   if (url === undefined) return undefined
   const start = citation.start === undefined ? 0 : citation.start + offset

@@ -321,7 +321,7 @@ export function encodeAnnotations(text: TextPart, offset: number): JsonObject[] 
 
 /** Reasoning entries of unknown type pass unmodified. */
 export function encodeOpaqueStart(part: OutputPart): JsonObject | null {
-  if (part.kind !== 'opaque' || part.dialect !== 'chat') return null
+  if (part.kind !== 'opaque' || part.wireFormat !== 'chat') return null
   return asString(part.value.type)?.startsWith('reasoning.') ? { reasoning_details: [part.value] } : null
 }
 

@@ -164,7 +164,7 @@ describe('decoding a request', () => {
     expect(call.tools).toEqual([
       { kind: 'function', name: 'f', schema },
       { kind: 'custom', name: 'p' },
-      { kind: 'native', dialect: 'chat', type: 'service:web_search', value: tools[2]! },
+      { kind: 'native', wireFormat: 'chat', type: 'service:web_search', value: tools[2]! },
     ])
     expect(call.toolChoice).toEqual({ kind: 'tool', name: 'f' })
   })
@@ -283,7 +283,7 @@ describe('encoding a request', () => {
 
   test('drops the tool choice when no tool is left', () => {
     const tools: ModelCall['tools'] = [
-      { kind: 'native', dialect: 'messages', type: 'bash_20250124', value: {} },
+      { kind: 'native', wireFormat: 'messages', type: 'bash_20250124', value: {} },
     ]
     const { body, dropped } = encode({ tools, toolChoice: { kind: 'required' }, parallelToolCalls: true })
     expect(body).toEqual({ model: 'large-2026-09', messages: [hello] })
@@ -326,7 +326,7 @@ describe('encoding a request', () => {
     const parts: Message['parts'] = [
       { kind: 'file', source: { kind: 'url', url: 'https://a.example/a.pdf' } },
       { kind: 'image', source: { kind: 'file', id: 'file_1' } },
-      { kind: 'opaque', dialect: 'messages', value: { type: 'search_result' } },
+      { kind: 'opaque', wireFormat: 'messages', value: { type: 'search_result' } },
       { kind: 'text', text: 'Hello' },
     ]
     const { body, dropped } = encode({ messages: [{ role: 'user', parts }] })

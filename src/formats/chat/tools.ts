@@ -26,7 +26,7 @@ function decodeTool(item: unknown, index: number): Tool {
   if (type === 'function')
     return { ...decodeFunction(asObject(tool.function) ?? tool, at), ...(cache && { cache }) }
   if (type === 'custom') return decodeCustom(asObject(tool.custom) ?? tool, at)
-  return { kind: 'native', dialect: 'chat', type, value: tool }
+  return { kind: 'native', wireFormat: 'chat', type, value: tool }
 }
 
 const knownToolFields = new Set(['type', 'function', 'custom', 'cache_control', 'prompt_cache_breakpoint'])
@@ -74,7 +74,7 @@ export function encodeTools(tools: Tool[], losses: Losses): JsonObject[] {
   return tools.flatMap((tool) => {
     if (tool.kind === 'function') return [encodeFunction(tool, losses)]
     if (tool.kind === 'custom') return [encodeCustom(tool)]
-    if (tool.dialect === 'chat') return [tool.value]
+    if (tool.wireFormat === 'chat') return [tool.value]
     losses.add(`tool:${tool.type}`)
     return []
   })
@@ -116,7 +116,7 @@ export function decodeToolChoice(body: JsonObject): ToolChoice | undefined {
   }
   const name = toolNameOf(choiceObject)
   if (name !== undefined) return { kind: 'tool', name }
-  return { kind: 'native', dialect: 'chat', value: choiceObject }
+  return { kind: 'native', wireFormat: 'chat', value: choiceObject }
 }
 
 function toolNameOf(tool: JsonObject): string | undefined {
@@ -135,7 +135,7 @@ export function encodeToolChoice(choice: ToolChoice, tools: Tool[], losses: Loss
       return { type: 'allowed_tools', allowed_tools: { mode, tools: references } }
     }
     case 'native':
-      return choice.dialect === 'chat' ? choice.value : losses.add('tool_choice')
+      return choice.wireFormat === 'chat' ? choice.value : losses.add('tool_choice')
     default:
       return choice.kind
   }

@@ -3,14 +3,14 @@ import { type EmbeddingInput, type EmbeddingPart, type EmbeddingsCall, partsOf }
 import { type Usage, zeroUsage } from '../call/usage.ts'
 import { decodeError } from '../chat/error.ts'
 import { hasAnyCount } from '../token-counts.ts'
-import { collectVectors, type DecodedEmbeddings, type EmbeddingsDialect } from './dialect.ts'
 import { translateInputType } from './input-type.ts'
 import { toUrl } from './openai.ts'
+import { collectVectors, type DecodedEmbeddings, type EmbeddingsWireFormat } from './wire-format.ts'
 
 const inputTypes = { query: 'search_query', document: 'search_document' }
 
 /** Version 2 of Cohere's format. */
-export const cohereEmbeddings: EmbeddingsDialect = {
+export const cohereEmbeddings: EmbeddingsWireFormat = {
   name: 'cohere-embeddings',
   defaults: { headers: {} },
   accepts: ['text', 'image'],

@@ -4,22 +4,22 @@ import { NumberList, parseWithNumberLists } from '../../platform/json/number-lis
 import type { EmbeddingsCall } from '../call/embeddings.ts'
 import { estimatePromptTokens } from '../call/size.ts'
 import { zeroUsage } from '../call/usage.ts'
-import { embeddingsDialects } from './all.ts'
+import { embeddingsWireFormats } from './all.ts'
 import { decodeEmbeddings } from './decode.ts'
 
 const target = { model: 'vendor-model', options: {} }
 const decode = (body: JsonObject) => decodeEmbeddings({ model: 'a/b', ...body }).call
 
-type Name = keyof typeof embeddingsDialects
+type Name = keyof typeof embeddingsWireFormats
 
 function encode(name: Name, body: JsonObject, options = target) {
-  const { path, body: sent, dropped } = embeddingsDialects[name].encodeRequest(decode(body), options)
+  const { path, body: sent, dropped } = embeddingsWireFormats[name].encodeRequest(decode(body), options)
   return { path, sent, dropped }
 }
 
 async function receive(name: Name, reply: object, call: EmbeddingsCall = decode({ input: 'a' })) {
   const body = (await parseWithNumberLists(JSON.stringify(reply), 1000)) as JsonObject
-  return embeddingsDialects[name].decodeReply(body, call)
+  return embeddingsWireFormats[name].decodeReply(body, call)
 }
 
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBO' } }
@@ -253,7 +253,7 @@ test('every format decodes errors', () => {
     ['voyage-embeddings', { detail: 'Too long' }],
   ]
   for (const [name, body] of errors)
-    expect(embeddingsDialects[name].decodeError(400, body)).toMatchObject({
+    expect(embeddingsWireFormats[name].decodeError(400, body)).toMatchObject({
       kind: 'invalid_request',
       message: 'Too long',
     })

@@ -10,9 +10,9 @@ import { TokenPool, type Usage, zeroUsage } from '../call/usage.ts'
 import { decodeError } from '../gemini/error.ts'
 import { encodeAudioFormat } from '../gemini/media.ts'
 import { hasAnyCount } from '../token-counts.ts'
-import { collectVectors, type DecodedEmbeddings, type EmbeddingsDialect } from './dialect.ts'
 import { translateInputType } from './input-type.ts'
 import { toUrl } from './openai.ts'
+import { collectVectors, type DecodedEmbeddings, type EmbeddingsWireFormat } from './wire-format.ts'
 
 const taskTypes = {
   query: 'RETRIEVAL_QUERY',
@@ -22,7 +22,7 @@ const taskTypes = {
 }
 
 /** Google's `batchEmbedContents`. */
-export const geminiEmbeddings: EmbeddingsDialect = {
+export const geminiEmbeddings: EmbeddingsWireFormat = {
   name: 'gemini-embeddings',
   defaults: { keyHeader: 'x-goog-api-key', headers: {} },
   accepts: ['text', 'image', 'audio', 'video', 'file'],

@@ -11,10 +11,10 @@ import { type Usage, zeroUsage } from '../call/usage.ts'
 import { decodeError } from '../chat/error.ts'
 import { urlOf } from '../chat/parts-decode.ts'
 import { decodeUsage, findUsage } from '../chat/usage.ts'
-import { collectVectors, type DecodedEmbeddings, type EmbeddingsDialect } from './dialect.ts'
+import { collectVectors, type DecodedEmbeddings, type EmbeddingsWireFormat } from './wire-format.ts'
 
 /** The OpenAI format, with inputs of several parts as clients send them. */
-export const openaiEmbeddings: EmbeddingsDialect = {
+export const openaiEmbeddings: EmbeddingsWireFormat = {
   name: 'embeddings',
   defaults: { headers: {} },
   accepts: ['text', 'tokens', 'image', 'audio', 'video', 'file'],

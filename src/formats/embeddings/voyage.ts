@@ -2,12 +2,12 @@ import { type JsonObject, omitUndefined } from '../../platform/json/json-values.
 import { type EmbeddingInput, type EmbeddingPart, type EmbeddingsCall, partsOf } from '../call/embeddings.ts'
 import { decodeError } from '../chat/error.ts'
 import type { MediaUpstreamRequest } from '../media.ts'
-import type { EmbeddingsDialect } from './dialect.ts'
 import { translateInputType } from './input-type.ts'
 import { decodeListReply, toUrl } from './openai.ts'
+import type { EmbeddingsWireFormat } from './wire-format.ts'
 
 /** Voyage's format, which has a path of its own for inputs with images. */
-export const voyageEmbeddings: EmbeddingsDialect = {
+export const voyageEmbeddings: EmbeddingsWireFormat = {
   name: 'voyage-embeddings',
   defaults: { headers: {} },
   accepts: ['text', 'image', 'video'],

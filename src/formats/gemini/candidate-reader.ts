@@ -112,7 +112,7 @@ export class CandidateReader {
       else this.#readText(part.text, signature)
     } else if (blob && part.thought !== true) this.#readInlineData(blob, signature)
     else if (Object.keys(part).length > 0) {
-      this.#emitPart({ kind: 'opaque', dialect: 'gemini', value: part })
+      this.#emitPart({ kind: 'opaque', wireFormat: 'gemini', value: part })
     }
   }
 
@@ -186,7 +186,7 @@ export class CandidateReader {
     const part = decodeInlineMedia(mediaType, data)
     if (part.kind === 'audio') this.#readAudio(mediaType, data, part.format)
     else if (part.kind === 'image') this.#emitPart(part)
-    else this.#emitPart({ kind: 'opaque', dialect: 'gemini', value: { inlineData: blob } })
+    else this.#emitPart({ kind: 'opaque', wireFormat: 'gemini', value: { inlineData: blob } })
   }
 
   /** Every chunk is padded base64, which cannot be concatenated: bytes are re-encoded in multiples of three. */

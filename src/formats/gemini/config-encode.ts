@@ -66,7 +66,7 @@ function encodeFormat(format: ResponseFormat | undefined, losses: Losses): JsonO
 
 /** The largest budget that every reasoning model of the vendor accepts; caps budgets derived from an effort. */
 const maxEffortBudget = 24_576
-/** The output limit of most models, used when neither client nor catalogue has one. */
+/** The output limit of most models, used when neither client nor catalog has one. */
 const defaultMaxOutput = 65_536
 
 export function encodeReasoning(

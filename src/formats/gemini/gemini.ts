@@ -1,5 +1,5 @@
 import { createReplyLimits } from '../reply-losses.ts'
-import type { Dialect } from '../wire-format.ts'
+import type { WireFormat } from '../wire-format.ts'
 import { decodeError, encodeError } from './error.ts'
 import { GeminiRelay, passReply } from './relay.ts'
 import { GeminiReader, replyLists } from './reply-reader.ts'
@@ -8,7 +8,7 @@ import { decodeRequest } from './request-decode.ts'
 import { encodeRequest, passRequest } from './request-encode.ts'
 
 /** Google's `generateContent` and `streamGenerateContent`. */
-export const gemini: Dialect = {
+export const gemini: WireFormat = {
   name: 'gemini',
   client: {
     decodeRequest,

@@ -42,7 +42,7 @@ function decodeGroundingChunk(chunk: JsonObject): Citation {
     title: asString(source.title) || undefined,
     citedText: asString(source.text),
     file: url === undefined ? decodeFile(source) : undefined,
-    native: { dialect: 'gemini' as const, value: chunk },
+    native: { wireFormat: 'gemini' as const, value: chunk },
   })
 }
 
@@ -55,7 +55,7 @@ function decodeFile(source: JsonObject): Citation['file'] {
 }
 
 function encodeGroundingChunk({ url, title, citedText, file, native }: Citation): JsonObject {
-  if (native?.dialect === 'gemini') return native.value
+  if (native?.wireFormat === 'gemini') return native.value
   if (url !== undefined || !file) return { web: omitUndefined({ uri: url, title }) }
   return {
     retrievedContext: omitUndefined({ title: file.name ?? title, text: citedText, documentName: file.id }),

@@ -19,7 +19,7 @@ export function encodeOutputPart(part: InputPart | OutputPart): JsonObject[] {
       return [encodeToolCall(part)]
     case 'opaque':
       // Clients of this format cannot read native blocks of another.
-      return part.dialect === 'gemini' ? [part.value] : []
+      return part.wireFormat === 'gemini' ? [part.value] : []
     default:
       return []
   }

@@ -80,7 +80,7 @@ function decodePart(part: JsonObject, parts: Part[], context: DecodeContext): vo
   }
   const [name, decode] = partDecoders.find(([known]) => readField(part, known) !== undefined) ?? []
   if (!name || !decode || part.thought === true) {
-    if (Object.keys(part).length > 0) parts.push({ kind: 'opaque', dialect: 'gemini', value: part })
+    if (Object.keys(part).length > 0) parts.push({ kind: 'opaque', wireFormat: 'gemini', value: part })
     return
   }
   const decoded = decode(readField(part, name), context)
@@ -207,9 +207,9 @@ function decodeAttachment(
   const part = asObject(value) ?? {}
   const inline = readField(part, 'inlineData')
   const file = readField(part, 'fileData')
-  if (inline === undefined && file === undefined) return { kind: 'opaque', dialect: 'gemini', value: part }
+  if (inline === undefined && file === undefined) return { kind: 'opaque', wireFormat: 'gemini', value: part }
   const decoded = inline === undefined ? decodeFileData(file, context) : decodeInlineData(inline, context)
   return decoded.kind === 'image' || decoded.kind === 'file'
     ? decoded
-    : { kind: 'opaque', dialect: 'gemini', value: part }
+    : { kind: 'opaque', wireFormat: 'gemini', value: part }
 }

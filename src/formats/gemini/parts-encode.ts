@@ -113,8 +113,8 @@ function encodePart(part: Exclude<Part, ReasoningPart>, context: EncodeContext):
     case 'server-tool':
       return []
     case 'opaque':
-      if (part.dialect === 'gemini') return [part.value]
-      losses.add(`block:${typeof part.value.type === 'string' ? part.value.type : part.dialect}`)
+      if (part.wireFormat === 'gemini') return [part.value]
+      losses.add(`block:${typeof part.value.type === 'string' ? part.value.type : part.wireFormat}`)
       return []
   }
 }

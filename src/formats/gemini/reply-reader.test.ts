@@ -171,7 +171,7 @@ test('images are complete, audio chunks are joined, and code is preserved', () =
   expect(choices[0]?.parts).toEqual([
     { kind: 'image', source: { kind: 'data', mediaType: 'image/png', data: 'QUJD' } },
     { kind: 'audio', format: 'pcm16', data: Buffer.from('abcdefg').toString('base64') },
-    { kind: 'opaque', dialect: 'gemini', value: { executableCode: { code: '1' } } },
+    { kind: 'opaque', wireFormat: 'gemini', value: { executableCode: { code: '1' } } },
   ])
 })
 

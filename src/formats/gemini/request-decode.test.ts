@@ -55,7 +55,7 @@ describe('a request of the vendor SDK', () => {
     })
     expect(call.tools?.[1]).toEqual({
       kind: 'native',
-      dialect: 'gemini',
+      wireFormat: 'gemini',
       type: 'googleSearch',
       value: { googleSearch: {} },
     })
@@ -170,7 +170,7 @@ test('inline media by type, linked media by URI', () => {
     { kind: 'image', source: { kind: 'url', url: 'https://a.example/x.JPG?s=1' } },
     { kind: 'video', source: { kind: 'url', url: 'https://www.youtube.com/watch?v=1' } },
     { kind: 'file', source: { kind: 'file', id: 'gs://bucket/doc' } },
-    { kind: 'opaque', dialect: 'gemini', value: { executableCode: { language: 'PYTHON', code: '1+1' } } },
+    { kind: 'opaque', wireFormat: 'gemini', value: { executableCode: { language: 'PYTHON', code: '1+1' } } },
   ])
 })
 

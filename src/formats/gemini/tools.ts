@@ -14,7 +14,7 @@ export function decodeTools(value: unknown, unknown: Set<string>): Tool[] {
       const type = toCamelCase(key)
       if (tool[key] === null || tool[key] === undefined) return []
       if (type === 'functionDeclarations') return decodeDeclarations(tool[key], unknown)
-      return [{ kind: 'native', dialect: 'gemini', type, value: { [type]: tool[key] } }]
+      return [{ kind: 'native', wireFormat: 'gemini', type, value: { [type]: tool[key] } }]
     })
   })
 }
@@ -77,7 +77,7 @@ export function encodeTools(tools: Tool[] | undefined, losses: Losses): JsonObje
   const native: JsonObject[] = []
   for (const tool of tools ?? []) {
     if (tool.kind === 'native') {
-      if (tool.dialect === 'gemini') native.push(tool.value)
+      if (tool.wireFormat === 'gemini') native.push(tool.value)
       else losses.add(`tool:${tool.type}`)
     } else declarations.push(encodeDeclaration(tool, losses))
   }
@@ -102,7 +102,7 @@ export function encodeToolChoice(call: ModelCall, losses: Losses): JsonObject | 
   const { toolChoice, tools } = call
   if (!toolChoice) return undefined
   if (toolChoice.kind === 'native') {
-    return toolChoice.dialect === 'gemini' ? toolChoice.value : losses.add('tool_choice')
+    return toolChoice.wireFormat === 'gemini' ? toolChoice.value : losses.add('tool_choice')
   }
   const hasFunctions = tools?.some((tool) => tool.kind !== 'native')
   // The vendor rejects a tool choice without functions.

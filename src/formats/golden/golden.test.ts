@@ -5,17 +5,17 @@ import { type Pricing, pricing } from '../../catalog/price.ts'
 import { computeCost } from '../../ledger/cost.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { nanosFromUsd } from '../../platform/money/money.ts'
-import { dialects } from '../all.ts'
+import { wireFormats } from '../all.ts'
 import { collectReply } from '../call/event.ts'
 import { type Usage, zeroUsage } from '../call/usage.ts'
-import type { GenerateDialect } from '../vocabulary.ts'
+import type { GenerateWireFormat } from '../vocabulary.ts'
 
 /** A recorded provider reply with the usage and cost worked out by hand. */
 interface Golden {
   name: string
   /** The provider, API and model. */
   source: string
-  dialect: GenerateDialect
+  wireFormat: GenerateWireFormat
   pricing: Pricing
   reply: JsonObject
   /** The events of the same reply, streamed. */
@@ -31,24 +31,24 @@ interface Golden {
 const at = Date.parse('2026-11-16T12:00:00Z')
 const folder = import.meta.dir
 
-function streamText(dialect: GenerateDialect, events: JsonObject[]): string {
-  const isNamed = dialect === 'messages' || dialect === 'responses'
+function streamText(wireFormat: GenerateWireFormat, events: JsonObject[]): string {
+  const isNamed = wireFormat === 'messages' || wireFormat === 'responses'
   const lines = events.map(
     (event) => `${isNamed ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
   )
-  return lines.join('') + (dialect === 'chat' ? 'data: [DONE]\n\n' : '')
+  return lines.join('') + (wireFormat === 'chat' ? 'data: [DONE]\n\n' : '')
 }
 
 /** The usage of a reply on every path that reads it. */
-function readUsage({ dialect, reply, stream }: Golden): Record<string, Usage | null> {
-  const { upstream, passthrough } = dialects[dialect]
+function readUsage({ wireFormat, reply, stream }: Golden): Record<string, Usage | null> {
+  const { upstream, passthrough } = wireFormats[wireFormat]
   const whole = collectReply(upstream.decodeReply(reply))
   const usages: Record<string, Usage | null> = { decoded: whole.usage }
   const summary = passthrough.summarizeReply?.(reply)
   if (summary) usages.summarized = summary.usage
   if (!stream) return usages
-  const frames = parseFrames(streamText(dialect, stream))
-  usages.streamed = collectReply(decodeFrames(dialect, frames)).usage
+  const frames = parseFrames(streamText(wireFormat, stream))
+  usages.streamed = collectReply(decodeFrames(wireFormat, frames)).usage
   const relay = passthrough.createRelay(createContext())
   for (const frame of frames) relay.pass(frame)
   usages.relayed = relay.summary.usage

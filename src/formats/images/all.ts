@@ -1,16 +1,16 @@
-import type { DialectName, TaskDialect } from '../vocabulary.ts'
-import type { ImageDialect } from './dialect.ts'
+import type { TaskWireFormat, WireFormatName } from '../vocabulary.ts'
 import { geminiImages } from './gemini.ts'
 import { imagen } from './imagen.ts'
 import { images } from './openai.ts'
 import { pixelImages } from './pixel.ts'
+import type { ImageWireFormat } from './wire-format.ts'
 
-const dialects = {
+const wireFormats = {
   images,
   'pixel-images': pixelImages,
   'gemini-images': geminiImages,
   imagen,
-} satisfies Record<TaskDialect<'images'>, ImageDialect>
+} satisfies Record<TaskWireFormat<'images'>, ImageWireFormat>
 
 /** The wire formats for images, by name. */
-export const imageDialects: Readonly<Partial<Record<DialectName, ImageDialect>>> = dialects
+export const imageWireFormats: Readonly<Partial<Record<WireFormatName, ImageWireFormat>>> = wireFormats

@@ -12,11 +12,11 @@ import { decodeError } from '../gemini/error.ts'
 import { decodeUsage } from '../gemini/usage.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import { maxImageReferences } from '../vocabulary.ts'
-import type { ImageDialect } from './dialect.ts'
 import { fitGeometry } from './geometry.ts'
+import type { ImageWireFormat } from './wire-format.ts'
 
 /** generateContent of Gemini with an image as its only output. */
-export const geminiImages: ImageDialect = {
+export const geminiImages: ImageWireFormat = {
   name: 'gemini-images',
   defaults: { headers: {}, keyHeader: 'x-goog-api-key' },
   maxReferences: maxImageReferences,

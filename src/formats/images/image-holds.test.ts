@@ -10,7 +10,7 @@ import { countImageTokens, findImageTokens } from './image-tokens.ts'
 const at = Date.parse('2031-01-01')
 const prompt = 'A tree on a hill'
 
-/** The endpoints of the catalogue whose images are billed by tokens that are known. */
+/** The endpoints of the catalog whose images are billed by tokens that are known. */
 const endpoints = snapshot.models.flatMap(({ id, endpoints }) =>
   endpoints.flatMap(({ upstream_model, ...endpoint }) => {
     const image_tokens = findImageTokens(upstream_model)
@@ -34,7 +34,7 @@ function listRequests(id: string): Record<string, unknown>[] {
 }
 
 describe('R3 the hold of images', () => {
-  test('the catalogue has endpoints with such models', () => {
+  test('the catalog has endpoints with such models', () => {
     const ids = new Set(endpoints.map(({ id }) => id))
     for (const id of ['gpt-image-1', 'gpt-image-1-mini', 'gpt-image-1.5', 'gpt-image-2'])
       expect(ids).toContain(`openai/${id}`)

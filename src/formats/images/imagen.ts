@@ -2,11 +2,11 @@ import { asObjects, asString, type JsonObject, omitUndefined } from '../../platf
 import type { ImageEvent, ImagesCall } from '../call/images.ts'
 import { decodeError } from '../gemini/error.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
-import type { ImageDialect } from './dialect.ts'
 import { fitGeometry } from './geometry.ts'
+import type { ImageWireFormat } from './wire-format.ts'
 
 /** The predict method of Imagen models. */
-export const imagen: ImageDialect = {
+export const imagen: ImageWireFormat = {
   name: 'imagen',
   defaults: { headers: {}, keyHeader: 'x-goog-api-key' },
   maxReferences: 0,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { greyPixelPng } from '../../catalog/providers/sandbox/media.ts'
 import type { ImagesCall } from '../call/images.ts'
-import type { DialectName } from '../vocabulary.ts'
-import { imageDialects } from './all.ts'
+import type { WireFormatName } from '../vocabulary.ts'
+import { imageWireFormats } from './all.ts'
 import { decodeImagesRequest } from './decode.ts'
 import { computeSize, fitGeometry, type SupportedParameters, tierOf } from './geometry.ts'
 import { listReplyUnits } from './units.ts'
@@ -18,14 +18,14 @@ const call = (change: Partial<ImagesCall> = {}): ImagesCall => ({
 })
 const reference = { kind: 'data' as const, mediaType: 'image/png', data: greyPixelPng }
 
-function encode(name: DialectName, change: Partial<ImagesCall>, supported: SupportedParameters = {}) {
+function encode(name: WireFormatName, change: Partial<ImagesCall>, supported: SupportedParameters = {}) {
   const image = {
     supported_parameters: supported,
     allowed_passthrough_parameters: [],
     supports_streaming: false,
     pricing: [],
   }
-  return imageDialects[name]?.encodeRequest(call(change), { model: 'm', options: { extra: 1 }, image })
+  return imageWireFormats[name]?.encodeRequest(call(change), { model: 'm', options: { extra: 1 }, image })
 }
 
 describe('images', () => {
@@ -39,7 +39,7 @@ describe('images', () => {
   })
 
   test('cached and text tokens are counted apart from those of images', () => {
-    const events = imageDialects.images?.decodeReply({
+    const events = imageWireFormats.images?.decodeReply({
       data: [{ b64_json: 'aaaa' }],
       usage: {
         input_tokens: 100,
@@ -91,7 +91,7 @@ describe('pixel-images', () => {
     const reply = {
       data: [{ index: 0, b64_json: 'aaaa' }, { b64_json: '', url: 'https://images.example/1.png' }, {}],
     }
-    expect(imageDialects['pixel-images']?.decodeReply(reply)).toEqual([
+    expect(imageWireFormats['pixel-images']?.decodeReply(reply)).toEqual([
       { type: 'image', image: { source: { kind: 'data', data: 'aaaa' } } },
       { type: 'image', image: { source: { kind: 'url', url: 'https://images.example/1.png' } } },
     ])
@@ -127,7 +127,7 @@ describe('gemini-images', () => {
   })
 
   test('R9 images are read without drafts, with their tokens apart from text and thoughts', () => {
-    const events = imageDialects['gemini-images']?.decodeReply({
+    const events = imageWireFormats['gemini-images']?.decodeReply({
       candidates: [
         {
           content: {
@@ -162,7 +162,7 @@ describe('gemini-images', () => {
   })
 
   test('R9 tokens of an unnamed kind are those of the image', () => {
-    const events = imageDialects['gemini-images']?.decodeReply({
+    const events = imageWireFormats['gemini-images']?.decodeReply({
       candidates: [{ content: { parts: [{ inlineData: { data: 'final' } }] } }],
       usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 1290, totalTokenCount: 1299 },
     })
@@ -173,7 +173,7 @@ describe('gemini-images', () => {
     [{ promptFeedback: { blockReason: 'SAFETY' } }, 'SAFETY'],
     [{ candidates: [{ finishReason: 'IMAGE_SAFETY' }] }, 'IMAGE_SAFETY'],
   ])('a refusal is one: %j', (body, code) => {
-    expect(imageDialects['gemini-images']?.decodeReply(body)).toMatchObject([
+    expect(imageWireFormats['gemini-images']?.decodeReply(body)).toMatchObject([
       { type: 'error', failure: { kind: 'content_policy_violation', code } },
     ])
   })
@@ -181,8 +181,8 @@ describe('gemini-images', () => {
 
 test.each(['images', 'pixel-images', 'gemini-images', 'imagen'] as const)(
   'R31 %s: previews that are not sent are dropped',
-  (dialect) => {
-    expect(encode(dialect, { stream: true, partialImages: 2 })?.dropped).toEqual(['partial_images'])
+  (wireFormat) => {
+    expect(encode(wireFormat, { stream: true, partialImages: 2 })?.dropped).toEqual(['partial_images'])
   },
 )
 
@@ -216,7 +216,7 @@ describe('imagen', () => {
   })
 
   test('predictions are images, or say why there are none', () => {
-    const decode = (predictions: object[]) => imageDialects.imagen?.decodeReply({ predictions })
+    const decode = (predictions: object[]) => imageWireFormats.imagen?.decodeReply({ predictions })
     expect(decode([{ mimeType: 'image/png', bytesBase64Encoded: 'aaaa' }])).toEqual([
       { type: 'image', image: { source: { kind: 'data', data: 'aaaa' } } },
     ])

@@ -12,11 +12,11 @@ import { subtractParts, type Usage, zeroUsage } from '../call/usage.ts'
 import { decodeError, decodeFailure } from '../chat/error.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import { maxImageReferences } from '../vocabulary.ts'
-import type { ImageDialect } from './dialect.ts'
 import { fitGeometry, formatSize } from './geometry.ts'
+import type { ImageWireFormat } from './wire-format.ts'
 
 /** The Images API of OpenAI: generations as JSON, edits of references as a form. */
-export const images: ImageDialect = {
+export const images: ImageWireFormat = {
   name: 'images',
   defaults: { headers: {} },
   maxReferences: maxImageReferences,

@@ -2,12 +2,12 @@ import { asObjects, type JsonObject, omitUndefined } from '../../platform/json/j
 import type { ImageEvent, ImageSource, ImagesCall } from '../call/images.ts'
 import { decodeError } from '../chat/error.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
-import type { ImageDialect } from './dialect.ts'
 import { computeSize, fitGeometry } from './geometry.ts'
 import { decodeImage } from './openai.ts'
+import type { ImageWireFormat } from './wire-format.ts'
 
 /** The generations of OpenAI with width and height instead of a size, as hosts of diffusion models have them. */
-export const pixelImages: ImageDialect = {
+export const pixelImages: ImageWireFormat = {
   name: 'pixel-images',
   defaults: { headers: {} },
   maxReferences: 1,

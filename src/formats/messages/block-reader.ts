@@ -130,7 +130,7 @@ function openOpaque(block: JsonObject, sink: PartSink): OpenBlock {
     },
     close: () => {
       if (input !== '') value.input = parseToolInput(input)
-      openCompletePart({ kind: 'opaque', dialect: 'messages', value }, sink).close()
+      openCompletePart({ kind: 'opaque', wireFormat: 'messages', value }, sink).close()
     },
   }
 }

@@ -224,7 +224,7 @@ function encodeBlock(part: Exclude<OutputPart, ServerToolPart>, hidesReasoning: 
     case 'image':
       return encodeImageBlock(part)
     case 'opaque':
-      return part.dialect === 'messages' ? part.value : null
+      return part.wireFormat === 'messages' ? part.value : null
   }
 }
 

@@ -65,7 +65,7 @@ export function decodeCacheControl(value: unknown): CacheBreakpoint | undefined 
 }
 
 function createOpaquePart(block: JsonObject): Part {
-  return { kind: 'opaque', dialect: 'messages', value: block }
+  return { kind: 'opaque', wireFormat: 'messages', value: block }
 }
 
 function requireString(block: JsonObject, field: string, path: string): string {

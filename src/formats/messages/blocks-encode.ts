@@ -68,7 +68,7 @@ export function encodeParts(parts: Part[], context: EncodeContext): JsonObject[]
 function encodeText(part: TextPart, { losses }: EncodeContext): JsonObject | undefined {
   if (part.text === '') return undefined
   const block: JsonObject = { type: 'text', text: part.text }
-  const nativeCitations = (part.citations ?? []).filter(({ native }) => native?.dialect === 'messages')
+  const nativeCitations = (part.citations ?? []).filter(({ native }) => native?.wireFormat === 'messages')
   if (nativeCitations.length < (part.citations?.length ?? 0)) losses.add('citations')
   if (nativeCitations.length > 0) block.citations = nativeCitations.map(encodeCitation)
   return block
@@ -180,8 +180,8 @@ function encodeAudio(part: AudioPart, { losses }: EncodeContext): JsonObject | u
 }
 
 function encodeOpaque(part: OpaquePart, { losses }: EncodeContext): JsonObject | undefined {
-  const type = asString(part.value.type) ?? part.dialect
-  if (part.dialect === 'messages' && !isGatewayBlock(type)) return { ...part.value }
+  const type = asString(part.value.type) ?? part.wireFormat
+  if (part.wireFormat === 'messages' && !isGatewayBlock(type)) return { ...part.value }
   return losses.add(`block:${type}`)
 }
 

@@ -18,7 +18,7 @@ export function decodeCitation(value: JsonObject): Citation {
     citedText: asString(value.cited_text),
     file: isFile ? omitUndefined({ id, name: title }) : undefined,
   })
-  if (!isGatewayCitation(value)) citation.native = { dialect: 'messages', value }
+  if (!isGatewayCitation(value)) citation.native = { wireFormat: 'messages', value }
   return citation
 }
 
@@ -28,7 +28,7 @@ export function decodeCitations(value: unknown): Citation[] {
 
 /** Undefined for a citation that this format cannot express. */
 export function encodeCitation(citation: Citation): JsonObject | undefined {
-  if (citation.native?.dialect === 'messages') return citation.native.value
+  if (citation.native?.wireFormat === 'messages') return citation.native.value
   if (citation.url === undefined) return encodeFileCitation(citation)
   return {
     type: 'web_search_result_location',

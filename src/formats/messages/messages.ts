@@ -1,5 +1,5 @@
 import { createReplyLimits } from '../reply-losses.ts'
-import type { Dialect } from '../wire-format.ts'
+import type { WireFormat } from '../wire-format.ts'
 import { decodeError, encodeError } from './error.ts'
 import { passRequest } from './passthrough.ts'
 import { createRelay, passReply } from './relay.ts'
@@ -9,7 +9,7 @@ import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
 /** Anthropic's Messages format. */
-export const messages: Dialect = {
+export const messages: WireFormat = {
   name: 'messages',
   client: {
     decodeRequest,

@@ -234,7 +234,7 @@ describe('a whole reply', () => {
       ...whole({ kind: 'image', source: { kind: 'data', mediaType: 'image/png', data: 'iVBO' } }, 1),
       ...whole({ kind: 'audio', data: 'UklG', format: 'wav', transcript: 'said' }, 2),
       ...whole({ kind: 'tool-call', id: 't', name: 'patch', arguments: 'a "b"\n', custom: true }, 3),
-      ...whole({ kind: 'opaque', dialect: 'responses', value: { type: 'x' } }, 4),
+      ...whole({ kind: 'opaque', wireFormat: 'responses', value: { type: 'x' } }, 4),
     ]
     const body = encodeReply(collectReply(events), createContext(), cost)
     expect(body).toMatchObject({ stop_reason: 'refusal', stop_details: { type: 'refusal' } })

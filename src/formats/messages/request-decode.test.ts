@@ -212,7 +212,7 @@ describe('blocks', () => {
       isError: true,
       content: [
         { kind: 'text', text: ' raw\n' },
-        { kind: 'opaque', dialect: 'messages', value: { type: 'tool_reference', tool_name: 'Build' } },
+        { kind: 'opaque', wireFormat: 'messages', value: { type: 'tool_reference', tool_name: 'Build' } },
         { kind: 'text', text: 'T\nhttps://s.example\n\nfound' },
       ],
     })
@@ -233,7 +233,7 @@ describe('blocks', () => {
 
   test('blocks that only this format has are preserved', () => {
     const value = { type: 'web_search_tool_result', tool_use_id: 's', content: [{ any: 1 }] }
-    expect(decodeBlock(value, 'assistant')).toEqual({ kind: 'opaque', dialect: 'messages', value })
+    expect(decodeBlock(value, 'assistant')).toEqual({ kind: 'opaque', wireFormat: 'messages', value })
   })
 
   test.each([

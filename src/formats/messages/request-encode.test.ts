@@ -237,11 +237,11 @@ describe('tools', () => {
         },
         {
           kind: 'native',
-          dialect: 'messages',
+          wireFormat: 'messages',
           type: 'bash_20250124',
           value: { type: 'bash_20250124', name: 'bash' },
         },
-        { kind: 'native', dialect: 'responses', type: 'file_search', value: {} },
+        { kind: 'native', wireFormat: 'responses', type: 'file_search', value: {} },
       ],
     })
     const tools = body.tools as { input_schema: unknown }[]

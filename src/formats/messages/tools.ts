@@ -25,7 +25,7 @@ export function decodeTools(value: unknown, unknown: Set<string>): Tool[] {
   return asObjects(value).map((tool) => {
     const type = asString(tool.type)
     if (type !== undefined && type !== 'custom') {
-      return { kind: 'native', dialect: 'messages', type, value: tool }
+      return { kind: 'native', wireFormat: 'messages', type, value: tool }
     }
     for (const name in tool) if (!knownToolFields.has(name)) unknown.add(`tools.${name}`)
     if (hasUnknownCacheTtl(tool.cache_control)) unknown.add('cache_control.ttl')
@@ -53,7 +53,7 @@ export function decodeToolChoice(value: unknown): ToolChoice | undefined {
   if (choice.type === 'auto' || choice.type === 'none') return { kind: choice.type }
   if (choice.type === 'any') return { kind: 'required' }
   if (choice.type === 'tool' && name !== undefined) return { kind: 'tool', name }
-  return { kind: 'native', dialect: 'messages', value: choice }
+  return { kind: 'native', wireFormat: 'messages', value: choice }
 }
 
 export function encodeTools(tools: Tool[], choice: ToolChoice | undefined, losses: Losses): JsonObject[] {
@@ -61,7 +61,7 @@ export function encodeTools(tools: Tool[], choice: ToolChoice | undefined, losse
   const allowed = choice?.kind === 'allowed' ? new Set(choice.names) : null
   for (const tool of tools) {
     if (tool.kind === 'native') {
-      if (tool.dialect === 'messages') encoded.push({ ...tool.value })
+      if (tool.wireFormat === 'messages') encoded.push({ ...tool.value })
       else losses.add(`tool:${tool.type}`)
       continue
     }
@@ -124,6 +124,6 @@ function encodeChoice(choice: ToolChoice | undefined, losses: Losses): JsonObjec
     case 'allowed':
       return { type: choice.required ? 'any' : 'auto' }
     case 'native':
-      return choice.dialect === 'messages' ? choice.value : losses.add('tool_choice')
+      return choice.wireFormat === 'messages' ? choice.value : losses.add('tool_choice')
   }
 }

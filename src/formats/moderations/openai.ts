@@ -2,10 +2,10 @@ import { asBoolean, asObjects, type JsonObject } from '../../platform/json/json-
 import type { ModerationsCall, ModerationsReply } from '../call/moderations.ts'
 import { decodeError } from '../chat/error.ts'
 import { decodeUsage, findUsage } from '../chat/usage.ts'
-import type { JsonMediaDialect, MediaReplyContext } from '../media.ts'
+import type { JsonMediaWireFormat, MediaReplyContext } from '../media.ts'
 
 /** The OpenAI format, for clients and upstreams. */
-export const openaiModerations: JsonMediaDialect<ModerationsCall, ModerationsReply> = {
+export const openaiModerations: JsonMediaWireFormat<ModerationsCall, ModerationsReply> = {
   name: 'moderations',
   defaults: { headers: {} },
   encodeRequest: ({ input, extra }, { model }) => ({

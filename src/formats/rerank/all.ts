@@ -1,10 +1,10 @@
-import type { TaskDialect } from '../vocabulary.ts'
+import type { TaskWireFormat } from '../vocabulary.ts'
 import { cohereRerank } from './cohere.ts'
-import type { RerankDialect } from './dialect.ts'
 import { voyageRerank } from './voyage.ts'
+import type { RerankWireFormat } from './wire-format.ts'
 
 /** Every wire format for reranking. */
-export const rerankDialects: Record<TaskDialect<'rerank'>, RerankDialect> = {
+export const rerankWireFormats: Record<TaskWireFormat<'rerank'>, RerankWireFormat> = {
   rerank: cohereRerank,
   'voyage-rerank': voyageRerank,
 }

@@ -9,10 +9,10 @@ import { countSearches, type RerankCall, type RerankReply, toSearches } from '..
 import { type Usage, zeroUsage } from '../call/usage.ts'
 import { decodeError } from '../chat/error.ts'
 import { hasAnyCount } from '../token-counts.ts'
-import { type RerankDialect, rankResults } from './dialect.ts'
+import { type RerankWireFormat, rankResults } from './wire-format.ts'
 
 /** Cohere's format, which Jina, vLLM and most others share. */
-export const cohereRerank: RerankDialect = {
+export const cohereRerank: RerankWireFormat = {
   name: 'rerank',
   defaults: { headers: {} },
   acceptsImages: true,

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'bun:test'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { zeroUsage } from '../call/usage.ts'
-import { rerankDialects } from './all.ts'
+import { rerankWireFormats } from './all.ts'
 import { decodeRerank } from './decode.ts'
 
 const target = { model: 'vendor-model', options: {} }
 const decode = (body: JsonObject = {}) =>
   decodeRerank({ model: 'a/b', query: 'capital', documents: ['Paris', 'London', 'Rome'], ...body })
 
-function encode(name: keyof typeof rerankDialects, body: JsonObject = {}) {
-  const { path, body: sent, dropped } = rerankDialects[name].encodeRequest(decode(body).call, target)
+function encode(name: keyof typeof rerankWireFormats, body: JsonObject = {}) {
+  const { path, body: sent, dropped } = rerankWireFormats[name].encodeRequest(decode(body).call, target)
   return { path, sent, dropped }
 }
 
 const receive = (reply: JsonObject, body: JsonObject = {}) =>
-  rerankDialects.rerank.decodeReply(reply, decode(body).call)
+  rerankWireFormats.rerank.decodeReply(reply, decode(body).call)
 const results = [
   { index: 1, relevance_score: 0.1 },
   { index: 0, relevance_score: 0.9 },

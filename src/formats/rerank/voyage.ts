@@ -1,9 +1,9 @@
 import { omitUndefined } from '../../platform/json/json-values.ts'
 import { cohereRerank } from './cohere.ts'
-import type { RerankDialect } from './dialect.ts'
+import type { RerankWireFormat } from './wire-format.ts'
 
 /** Voyage's format: it names the number of results otherwise, and accepts no further fields. */
-export const voyageRerank: RerankDialect = {
+export const voyageRerank: RerankWireFormat = {
   ...cohereRerank,
   name: 'voyage-rerank',
   acceptsImages: false,

@@ -20,7 +20,7 @@ export function decodeAnnotation(value: JsonObject): Citation {
     citedText: asString(value.content),
     start: asNumber(value.start_index),
     end: asNumber(value.end_index),
-    native: { dialect: 'responses' as const, value },
+    native: { wireFormat: 'responses' as const, value },
   })
 }
 
@@ -36,7 +36,7 @@ function decodeCitedFile(value: JsonObject): Citation['file'] {
 
 /** Null for a citation this format cannot express. */
 export function encodeAnnotation(citation: Citation): JsonObject | null {
-  if (citation.native?.dialect === 'responses') return citation.native.value
+  if (citation.native?.wireFormat === 'responses') return citation.native.value
   if (citation.url === undefined) return encodeFileCitation(citation)
   return omitUndefined({
     type: 'url_citation',

@@ -79,8 +79,8 @@ function encodeGroup(
 }
 
 function encodeOpaque(part: Part & { kind: 'opaque' }, losses: Losses): JsonObject[] {
-  if (part.dialect === 'responses') return [part.value]
-  losses.add(`block:${asString(part.value.type) ?? part.dialect}`)
+  if (part.wireFormat === 'responses') return [part.value]
+  losses.add(`block:${asString(part.value.type) ?? part.wireFormat}`)
   return []
 }
 
@@ -102,7 +102,7 @@ function encodeMessage(role: Message['role'], parts: Part[], losses: Losses): Js
 function encodeAssistantPart(part: Part, losses: Losses): JsonObject | undefined {
   if (part.kind === 'text') return encodeText(part, losses)
   if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text }
-  return part.kind === 'opaque' && part.dialect === 'responses' ? part.value : undefined
+  return part.kind === 'opaque' && part.wireFormat === 'responses' ? part.value : undefined
 }
 
 function encodeText({ text, citations, cache }: TextPart, losses: Losses): JsonObject {

@@ -56,7 +56,7 @@ export function encodeOutputItem(
     case 'server-tool':
       return withId(encodeServerToolItem(part), index, context)
     case 'opaque':
-      return part.dialect === 'responses' ? withId(part.value, index, context) : null
+      return part.wireFormat === 'responses' ? withId(part.value, index, context) : null
   }
 }
 

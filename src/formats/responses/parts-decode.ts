@@ -33,7 +33,7 @@ function decodePart(value: unknown, at: string): Part {
 }
 
 export function createOpaquePart(value: JsonObject): OpaquePart {
-  return { kind: 'opaque', dialect: 'responses', value }
+  return { kind: 'opaque', wireFormat: 'responses', value }
 }
 
 const partDecoders = new Map<string, (entry: JsonObject, at: string) => Part>([

@@ -34,9 +34,9 @@ function encodeInputPart(part: InputPart | OutputPart, losses: Losses): JsonObje
     case 'video':
       return encodeVideo(part, losses)
     case 'opaque':
-      return part.dialect === 'responses'
+      return part.wireFormat === 'responses'
         ? part.value
-        : losses.add(`block:${asString(part.value.type) ?? part.dialect}`)
+        : losses.add(`block:${asString(part.value.type) ?? part.wireFormat}`)
     default:
       return losses.add(`block:${part.kind}`)
   }

@@ -24,7 +24,7 @@ function relayed(name: string) {
   return { relay, passed, text: passed.join('') + relay.end(usage, cost), usage }
 }
 
-describe('relaying a stream of the same dialect', () => {
+describe('relaying a stream of the same wire format', () => {
   test('gives the same reply as decoding and writing it', () => {
     const { text, relay, usage } = relayed('full.sse')
     const writer = responses.client.createWriter(createContext({}, body))

@@ -119,7 +119,7 @@ class ResponsesWriter implements ReplyWriter {
 
   #startPart(number: number, content: OutputPart, event: ReplyEvent): string {
     this.#collector.add(event)
-    if (content.kind === 'opaque' && content.dialect !== 'responses') return ''
+    if (content.kind === 'opaque' && content.wireFormat !== 'responses') return ''
     // Excluded reasoning is only written if it turns out to have encrypted content.
     if (content.kind === 'reasoning' && this.#context.call.reasoning?.exclude) {
       this.#open.set(number, 'later')

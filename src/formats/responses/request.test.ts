@@ -174,7 +174,7 @@ describe('encoding a request', () => {
       logitBias: { 1: 1 },
       frequencyPenalty: 1,
       format: { kind: 'grammar', grammar: 'g' },
-      tools: [{ kind: 'native', dialect: 'messages', type: 'bash_20250124', value: {} }],
+      tools: [{ kind: 'native', wireFormat: 'messages', type: 'bash_20250124', value: {} }],
       unknown: ['other'],
     })
     expect(encodeRequest(request, createTarget()).dropped).toEqual(

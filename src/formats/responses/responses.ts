@@ -1,6 +1,6 @@
 import { toErrorEnvelope } from '../../platform/errors/gateway-error.ts'
 import { createReplyLimits } from '../reply-losses.ts'
-import type { Dialect } from '../wire-format.ts'
+import type { WireFormat } from '../wire-format.ts'
 import { decodeError } from './error.ts'
 import { replyLists } from './frame.ts'
 import { passReply, passRequest } from './passthrough.ts'
@@ -11,7 +11,7 @@ import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
 /** OpenAI's Responses format. */
-export const responses: Dialect = {
+export const responses: WireFormat = {
   name: 'responses',
   client: {
     decodeRequest,

@@ -27,7 +27,7 @@ function decodeTool(tool: JsonObject, at: string): Tool[] {
   if (tool.type === 'function') return [decodeFunction(tool, at)]
   if (tool.type === 'custom') return [decodeCustom(tool, at)]
   if (tool.type === 'namespace') return decodeNamespace(tool, at)
-  return [{ kind: 'native', dialect: 'responses', type: asString(tool.type) ?? '', value: tool }]
+  return [{ kind: 'native', wireFormat: 'responses', type: asString(tool.type) ?? '', value: tool }]
 }
 
 const knownToolFields = new Set([
@@ -94,7 +94,7 @@ export function decodeToolChoice(value: unknown): ToolChoice | undefined {
       return { kind: 'allowed', required: choice.mode === 'required', names: known }
     }
   }
-  return { kind: 'native', dialect: 'responses', value: choice }
+  return { kind: 'native', wireFormat: 'responses', value: choice }
 }
 
 function toolNameOf(choice: JsonObject): string | undefined {
@@ -130,7 +130,7 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
 }
 
 function encodeNativeTool(tool: NativeTool, losses: Losses): JsonObject | undefined {
-  return tool.dialect === 'responses' ? tool.value : losses.add(`tool:${tool.type}`)
+  return tool.wireFormat === 'responses' ? tool.value : losses.add(`tool:${tool.type}`)
 }
 
 export function encodeToolChoice(choice: ToolChoice, tools: Tool[], losses: Losses): unknown {
@@ -143,7 +143,7 @@ export function encodeToolChoice(choice: ToolChoice, tools: Tool[], losses: Loss
     }
   }
   if (choice.kind !== 'native') return choice.kind
-  return choice.dialect === 'responses' ? choice.value : losses.add('tool_choice')
+  return choice.wireFormat === 'responses' ? choice.value : losses.add('tool_choice')
 }
 
 function encodeToolReference(name: string, tools: Tool[]): JsonObject {

@@ -1,11 +1,11 @@
-import type { TaskDialect } from '../vocabulary.ts'
+import type { TaskWireFormat } from '../vocabulary.ts'
 import { deepgramSpeech } from './deepgram.ts'
-import type { SpeechDialect } from './dialect.ts'
 import { elevenLabsSpeech } from './elevenlabs.ts'
 import { geminiSpeech } from './gemini.ts'
 import { speech } from './openai.ts'
+import type { SpeechWireFormat } from './wire-format.ts'
 
-export const speechDialects: Readonly<Record<TaskDialect<'speech'>, SpeechDialect>> = {
+export const speechWireFormats: Readonly<Record<TaskWireFormat<'speech'>, SpeechWireFormat>> = {
   speech,
   'gemini-speech': geminiSpeech,
   'elevenlabs-speech': elevenLabsSpeech,

@@ -1,5 +1,5 @@
 import type { SpeechEvent } from '../call/speech.ts'
-import type { SpeechReader } from './dialect.ts'
+import type { SpeechReader } from './wire-format.ts'
 
 /** Reads a body that is the audio itself. Its end is that of the reply: a broken connection is an error of the transport. */
 export class AudioReader implements SpeechReader {

@@ -6,8 +6,8 @@ import * as chat from '../chat/error.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import { type SpeechFormat, speechFormats } from '../vocabulary.ts'
 import { AudioReader, isAudioType } from './audio-reader.ts'
-import type { StreamedSpeechDialect } from './dialect.ts'
 import { dropFields } from './drop-fields.ts'
+import type { StreamedSpeechWireFormat } from './wire-format.ts'
 
 const encodings: Record<SpeechFormat, Record<string, string>> = {
   mp3: { encoding: 'mp3' },
@@ -19,7 +19,7 @@ const encodings: Record<SpeechFormat, Record<string, string>> = {
 }
 
 /** `POST /speak` of Deepgram: everything but the text is in the query string. */
-export const deepgramSpeech: StreamedSpeechDialect = {
+export const deepgramSpeech: StreamedSpeechWireFormat = {
   name: 'deepgram-speech',
   formats: speechFormats,
   // Without `callback`, which delivers the audio elsewhere.

@@ -4,8 +4,8 @@ import { decodeError } from '../chat/error.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import type { SpeechFormat } from '../vocabulary.ts'
 import { AudioReader, isAudioType } from './audio-reader.ts'
-import type { StreamedSpeechDialect } from './dialect.ts'
 import { dropFields } from './drop-fields.ts'
+import type { StreamedSpeechWireFormat } from './wire-format.ts'
 
 /** Codec, sample rate and bit rate, as `output_format` names them. */
 const outputFormats: Partial<Record<SpeechFormat, string>> = {
@@ -16,7 +16,7 @@ const outputFormats: Partial<Record<SpeechFormat, string>> = {
 }
 
 /** `POST /text-to-speech/{voice_id}/stream` of ElevenLabs. */
-export const elevenLabsSpeech: StreamedSpeechDialect = {
+export const elevenLabsSpeech: StreamedSpeechWireFormat = {
   name: 'elevenlabs-speech',
   formats: Object.keys(outputFormats) as SpeechFormat[],
   defaults: { headers: {}, keyHeader: 'xi-api-key' },

@@ -4,7 +4,7 @@ import { asCount, asObject, asString } from '../../platform/json/json-values.ts'
 import type { SpeechEvent } from '../call/speech.ts'
 import { zeroUsage } from '../call/usage.ts'
 import { decodeFailure } from '../chat/error.ts'
-import type { SpeechReader } from './dialect.ts'
+import type { SpeechReader } from './wire-format.ts'
 
 /** Reads server-sent events: `speech.audio.delta`, then `speech.audio.done` with the usage. */
 export class EventReader implements SpeechReader {

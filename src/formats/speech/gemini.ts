@@ -5,11 +5,11 @@ import { decodeError } from '../gemini/error.ts'
 import { decodeUsage } from '../gemini/usage.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import { readSampleRate } from './audio-reader.ts'
-import type { WholeSpeechDialect } from './dialect.ts'
 import { dropFields } from './drop-fields.ts'
+import type { WholeSpeechWireFormat } from './wire-format.ts'
 
 /** `generateContent` of Gemini with audio as its only output: PCM in base64. */
-export const geminiSpeech: WholeSpeechDialect = {
+export const geminiSpeech: WholeSpeechWireFormat = {
   name: 'gemini-speech',
   formats: ['wav', 'pcm'],
   options: ['generationConfig', 'safetySettings'],

@@ -4,12 +4,12 @@ import { decodeError } from '../chat/error.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import { speechFormats } from '../vocabulary.ts'
 import { AudioReader, isAudioType } from './audio-reader.ts'
-import type { StreamedSpeechDialect } from './dialect.ts'
 import { dropFields } from './drop-fields.ts'
 import { EventReader } from './event-reader.ts'
+import type { StreamedSpeechWireFormat } from './wire-format.ts'
 
 /** `POST /audio/speech` of OpenAI, and of the many servers that copy it. */
-export const speech: StreamedSpeechDialect = {
+export const speech: StreamedSpeechWireFormat = {
   name: 'speech',
   formats: speechFormats,
   sendsReferences: true,

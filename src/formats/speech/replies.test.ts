@@ -24,11 +24,11 @@ describe('a reply that is the audio itself', () => {
   })
 
   test('is not JSON or text', () => {
-    for (const dialect of [speech, elevenLabsSpeech, deepgramSpeech]) {
+    for (const wireFormat of [speech, elevenLabsSpeech, deepgramSpeech]) {
       for (const type of ['application/json', 'application/problem+json', 'text/html'])
-        expect(dialect.createReader(type)).toBeNull()
+        expect(wireFormat.createReader(type)).toBeNull()
       for (const type of ['audio/mpeg', 'application/octet-stream', ''])
-        expect(dialect.createReader(type)).not.toBeNull()
+        expect(wireFormat.createReader(type)).not.toBeNull()
     }
   })
 })

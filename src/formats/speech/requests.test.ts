@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { SpeechCapabilities } from '../../catalog/model.ts'
 import type { SpeechCall } from '../call/speech.ts'
 import { speechFormats } from '../vocabulary.ts'
-import { speechDialects } from './all.ts'
+import { speechWireFormats } from './all.ts'
 
 const call: SpeechCall = { input: 'Hello', format: 'mp3', delivery: 'audio', voice: 'v', unknown: [] }
 const demanding: SpeechCall = { ...call, speed: 1.1, instructions: 'softly', unknown: ['emotion'] }
@@ -17,7 +17,7 @@ const speech: SpeechCapabilities = {
 }
 
 describe('the OpenAI format', () => {
-  const encode = speechDialects.speech.encodeRequest
+  const encode = speechWireFormats.speech.encodeRequest
 
   test('has every field', () => {
     expect(encode(demanding, { model: 'tts-1', options: { seed: 1 } })).toEqual({
@@ -53,7 +53,7 @@ describe('the OpenAI format', () => {
 })
 
 describe('the ElevenLabs format', () => {
-  const encode = speechDialects['elevenlabs-speech'].encodeRequest
+  const encode = speechWireFormats['elevenlabs-speech'].encodeRequest
 
   test('has the voice in the path, the format in the query and the speed in the settings', () => {
     const options = { voice_settings: { stability: 0.4 }, language_code: 'de', text: 'something longer' }
@@ -76,7 +76,7 @@ describe('the ElevenLabs format', () => {
 })
 
 describe('the Deepgram format', () => {
-  const encode = speechDialects['deepgram-speech'].encodeRequest
+  const encode = speechWireFormats['deepgram-speech'].encodeRequest
   const pathOf = (more: Partial<SpeechCall>, options = {}) =>
     encode({ ...call, ...more }, { model: 'aura-2', options }).path
 
@@ -108,7 +108,7 @@ describe('the Deepgram format', () => {
 })
 
 describe('the Gemini format', () => {
-  const encode = speechDialects['gemini-speech'].encodeRequest
+  const encode = speechWireFormats['gemini-speech'].encodeRequest
 
   test('asks for audio alone', () => {
     const options = { generationConfig: { temperature: 1, responseModalities: ['TEXT'] }, contents: [] }
@@ -130,10 +130,10 @@ describe('the Gemini format', () => {
 })
 
 test('every format has a request for each of its formats of audio', () => {
-  for (const dialect of Object.values(speechDialects)) {
-    for (const format of dialect.formats) {
+  for (const wireFormat of Object.values(speechWireFormats)) {
+    for (const format of wireFormat.formats) {
       expect(speechFormats).toContain(format)
-      const { path, body } = dialect.encodeRequest({ ...call, format }, { model: 'm', options: {} })
+      const { path, body } = wireFormat.encodeRequest({ ...call, format }, { model: 'm', options: {} })
       expect(path + JSON.stringify(body)).not.toContain('undefined')
     }
   }

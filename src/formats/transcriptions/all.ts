@@ -1,12 +1,14 @@
-import type { TaskDialect } from '../vocabulary.ts'
+import type { TaskWireFormat } from '../vocabulary.ts'
 import { deepgramTranscriptions } from './deepgram.ts'
-import type { TranscriptionDialect } from './dialect.ts'
 import { elevenlabsTranscriptions } from './elevenlabs.ts'
 import { mistralTranscriptions } from './mistral.ts'
 import { openaiTranscriptions } from './openai.ts'
+import type { TranscriptionWireFormat } from './wire-format.ts'
 
 /** The wire formats for speech to text. */
-export const transcriptionDialects: Readonly<Record<TaskDialect<'transcriptions'>, TranscriptionDialect>> = {
+export const transcriptionWireFormats: Readonly<
+  Record<TaskWireFormat<'transcriptions'>, TranscriptionWireFormat>
+> = {
   transcriptions: openaiTranscriptions,
   'mistral-transcriptions': mistralTranscriptions,
   'elevenlabs-transcriptions': elevenlabsTranscriptions,

@@ -17,10 +17,16 @@ import {
 import { zeroUsage } from '../call/usage.ts'
 import { decodeError } from '../chat/error.ts'
 import type { MediaTarget } from '../media.ts'
-import { asSeconds, decodeSpan, encodeValue, listDropped, type TranscriptionDialect } from './dialect.ts'
+import {
+  asSeconds,
+  decodeSpan,
+  encodeValue,
+  listDropped,
+  type TranscriptionWireFormat,
+} from './wire-format.ts'
 
 /** Deepgram's format: the recording is the body, and everything else is in the query. */
-export const deepgramTranscriptions: TranscriptionDialect = {
+export const deepgramTranscriptions: TranscriptionWireFormat = {
   name: 'deepgram-transcriptions',
   defaults: { headers: {}, keyScheme: 'Token' },
   translates: false,

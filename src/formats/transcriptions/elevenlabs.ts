@@ -9,11 +9,11 @@ import {
   encodeFile,
   joinWords,
   listDropped,
-  type TranscriptionDialect,
-} from './dialect.ts'
+  type TranscriptionWireFormat,
+} from './wire-format.ts'
 
 /** The format of Scribe, whose times are those of words and of the spaces between them. */
-export const elevenlabsTranscriptions: TranscriptionDialect = {
+export const elevenlabsTranscriptions: TranscriptionWireFormat = {
   name: 'elevenlabs-transcriptions',
   defaults: { headers: {}, keyHeader: 'xi-api-key' },
   translates: false,

@@ -10,8 +10,8 @@ import {
 import { countCompletionTokens, countPromptTokens } from '../call/usage.ts'
 import { encodeStreamError } from '../chat/error.ts'
 import type { MediaReplyContext } from '../media.ts'
-import { joinWords } from './dialect.ts'
 import { encodeSrt, encodeVtt } from './subtitles.ts'
+import { joinWords } from './wire-format.ts'
 
 type EncodedTranscript = JsonObject | { contentType: string; text: string }
 

@@ -8,11 +8,11 @@ import {
   wantsWords,
 } from '../call/transcription.ts'
 import { decodeError, decodeFailure } from '../chat/error.ts'
-import { encodeFields, encodeFile, listDropped, type TranscriptionDialect } from './dialect.ts'
 import { decodeSegment, decodeTranscript, parseFrame } from './openai.ts'
+import { encodeFields, encodeFile, listDropped, type TranscriptionWireFormat } from './wire-format.ts'
 
 /** The format of Voxtral: one kind of times in each reply, and events of its own. */
-export const mistralTranscriptions: TranscriptionDialect = {
+export const mistralTranscriptions: TranscriptionWireFormat = {
   name: 'mistral-transcriptions',
   defaults: { headers: {} },
   translates: false,

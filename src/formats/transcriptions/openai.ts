@@ -31,14 +31,14 @@ import {
   encodeFields,
   encodeFile,
   listDropped,
-  type TranscriptionDialect,
-} from './dialect.ts'
+  type TranscriptionWireFormat,
+} from './wire-format.ts'
 
 /** Clients of this format also send them as fields of the request. */
 const openaiOptions = ['languages', 'keywords', 'diarize']
 
 /** OpenAI's format, which most hosts of Whisper share. */
-export const openaiTranscriptions: TranscriptionDialect = {
+export const openaiTranscriptions: TranscriptionWireFormat = {
   name: 'transcriptions',
   defaults: { headers: {} },
   translates: true,

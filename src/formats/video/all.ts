@@ -1,16 +1,16 @@
 import type { Provider, VideoJobFormat } from '../../catalog/provider.ts'
-import type { DialectName } from '../vocabulary.ts'
-import type { VideoDialect } from './dialect.ts'
+import type { WireFormatName } from '../vocabulary.ts'
 import { geminiVideo } from './gemini.ts'
-import { createJobsDialect } from './jobs.ts'
+import { createJobsWireFormat } from './jobs.ts'
 import { openaiVideo } from './openai.ts'
+import type { VideoWireFormat } from './wire-format.ts'
 
-type VideoDialects = Partial<Record<DialectName, VideoDialect>>
+type VideoWireFormats = Partial<Record<WireFormatName, VideoWireFormat>>
 
-const networkDialects: VideoDialects = { video: openaiVideo, 'gemini-video': geminiVideo }
+const networkWireFormats: VideoWireFormats = { video: openaiVideo, 'gemini-video': geminiVideo }
 
 /** A provider in this process reads the call itself: nothing is dropped. */
-const inProcessDialects: VideoDialects = {
+const inProcessWireFormats: VideoWireFormats = {
   video: {
     ...openaiVideo,
     acceptsAudio: true,
@@ -19,18 +19,18 @@ const inProcessDialects: VideoDialects = {
   },
 }
 
-const jobDialects = new WeakMap<VideoJobFormat, VideoDialects>()
+const jobWireFormats = new WeakMap<VideoJobFormat, VideoWireFormats>()
 
 /** The formats of a provider, by name. */
-export function listVideoDialects({
+export function listVideoWireFormats({
   videoJobs,
   inProcess,
-}: Pick<Provider, 'videoJobs' | 'inProcess'>): VideoDialects {
-  if (inProcess) return inProcessDialects
-  if (!videoJobs) return networkDialects
-  const known = jobDialects.get(videoJobs)
+}: Pick<Provider, 'videoJobs' | 'inProcess'>): VideoWireFormats {
+  if (inProcess) return inProcessWireFormats
+  if (!videoJobs) return networkWireFormats
+  const known = jobWireFormats.get(videoJobs)
   if (known) return known
-  const dialects = { ...networkDialects, 'video-jobs': createJobsDialect(videoJobs) }
-  jobDialects.set(videoJobs, dialects)
-  return dialects
+  const wireFormats = { ...networkWireFormats, 'video-jobs': createJobsWireFormat(videoJobs) }
+  jobWireFormats.set(videoJobs, wireFormats)
+  return wireFormats
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import type { VideoJobFormat } from '../../catalog/provider.ts'
 import type { VideoCall } from '../call/video.ts'
-import { listVideoDialects } from './all.ts'
+import { listVideoWireFormats } from './all.ts'
 import { decodeVideoRequest, measureVideo, parseDataUrl, toVideoPrompt } from './decode.ts'
 import { geminiVideo } from './gemini.ts'
-import { createJobsDialect } from './jobs.ts'
+import { createJobsWireFormat } from './jobs.ts'
 import { openaiVideo } from './openai.ts'
 import { listIneffectiveFields, videoRequest } from './schema.ts'
 
@@ -43,7 +43,7 @@ describe('the request', () => {
   })
 
   test('unknown fields are listed', () => {
-    expect(listIneffectiveFields(videoRequest.parse({ model: 'm', colour: 'red' }))).toEqual(['colour'])
+    expect(listIneffectiveFields(videoRequest.parse({ model: 'm', color: 'red' }))).toEqual(['colour'])
   })
 
   test('frames win over references, which are listed', () => {
@@ -135,44 +135,44 @@ describe('video-jobs', () => {
     tokens: 'usage.tokens',
     error: 'task.reason',
   }
-  const dialect = createJobsDialect(format)
+  const wireFormat = createJobsWireFormat(format)
 
   test('fields go where the provider has them; the others are reported', () => {
     const call = buildCall({ duration: 4, size: '1280x720', resolution: '720p', seed: 7 })
-    expect(dialect.encodeRequest(call, target)).toEqual({
+    expect(wireFormat.encodeRequest(call, target)).toEqual({
       path: '/make',
       headers: {},
       body: { model: 'film-1', style: 'noir', input: { text: 'A fox', seconds: 4 }, size: '1280x720' },
       dropped: ['seed'],
     })
-    expect(dialect.buildPollPath('a/b')).toBe('/jobs/a%2Fb')
-    expect(dialect.findProblem?.(buildCall({ previous: { upstreamId: 'x', url: 'u' } }))?.field).toBe(
+    expect(wireFormat.buildPollPath('a/b')).toBe('/jobs/a%2Fb')
+    expect(wireFormat.findProblem?.(buildCall({ previous: { upstreamId: 'x', url: 'u' } }))?.field).toBe(
       'previous_job_id',
     )
   })
 
   test('states are those that the provider declares', () => {
-    expect(dialect.decodeSubmission({ task: { id: 't' } })).toBe('t')
-    expect(dialect.decodeProgress({ task: { state: 'RUNNING' } }, 't')).toMatchObject({
+    expect(wireFormat.decodeSubmission({ task: { id: 't' } })).toBe('t')
+    expect(wireFormat.decodeProgress({ task: { state: 'RUNNING' } }, 't')).toMatchObject({
       status: 'in_progress',
     })
     const done = { task: { state: 'OK' }, files: { mp4: 'https://x/1' }, usage: { tokens: 9 } }
-    expect(dialect.decodeProgress(done, 't')).toEqual({
+    expect(wireFormat.decodeProgress(done, 't')).toEqual({
       status: 'completed',
       urls: ['https://x/1'],
       seconds: null,
       tokens: 9,
     })
-    expect(dialect.decodeProgress({ task: { state: 'OK' } }, 't')).toBeNull()
-    expect(dialect.decodeProgress({ task: { state: 'KO', reason: 'No.' } }, 't')).toEqual({
+    expect(wireFormat.decodeProgress({ task: { state: 'OK' } }, 't')).toBeNull()
+    expect(wireFormat.decodeProgress({ task: { state: 'KO', reason: 'No.' } }, 't')).toEqual({
       status: 'failed',
       message: 'No.',
     })
-    expect(dialect.decodeProgress({ task: { state: '__proto__' } }, 't')).toBeNull()
+    expect(wireFormat.decodeProgress({ task: { state: '__proto__' } }, 't')).toBeNull()
   })
 
   test('a provider in this process drops nothing', () => {
-    const { video } = listVideoDialects({ inProcess: true })
+    const { video } = listVideoWireFormats({ inProcess: true })
     expect(video?.encodeRequest(buildCall({ seed: 7 }), target).dropped).toEqual([])
   })
 })

@@ -8,10 +8,10 @@ import {
 import type { VideoCall, VideoProgress } from '../call/video.ts'
 import { decodeError } from '../gemini/error.ts'
 import { parseDataUrl } from './decode.ts'
-import { clipReason, type VideoDialect } from './dialect.ts'
+import { clipReason, type VideoWireFormat } from './wire-format.ts'
 
 /** Google's predictLongRunning, its operations, and the files they name. */
-export const geminiVideo: VideoDialect = {
+export const geminiVideo: VideoWireFormat = {
   name: 'gemini-video',
   defaults: { keyHeader: 'x-goog-api-key', headers: {} },
   acceptsAudio: false,

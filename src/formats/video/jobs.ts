@@ -2,10 +2,10 @@ import type { VideoJobFormat } from '../../catalog/provider.ts'
 import { asNumber, asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import type { VideoCall, VideoProgress } from '../call/video.ts'
 import { decodeError } from '../chat/error.ts'
-import { clipReason, type VideoDialect } from './dialect.ts'
+import { clipReason, type VideoWireFormat } from './wire-format.ts'
 
 /** The shape that most video APIs share, with the names that a provider declares. */
-export function createJobsDialect(format: VideoJobFormat): VideoDialect {
+export function createJobsWireFormat(format: VideoJobFormat): VideoWireFormat {
   return {
     name: 'video-jobs',
     defaults: { headers: {} },

@@ -8,10 +8,10 @@ import {
 import type { VideoCall, VideoProgress } from '../call/video.ts'
 import { decodeError } from '../chat/error.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
-import { clipReason, type VideoDialect } from './dialect.ts'
+import { clipReason, type VideoWireFormat } from './wire-format.ts'
 
 /** OpenAI's videos API. */
-export const openaiVideo: VideoDialect = {
+export const openaiVideo: VideoWireFormat = {
   name: 'video',
   defaults: { headers: {} },
   acceptsAudio: false,

@@ -1,10 +1,10 @@
-/** A part of a text that a detector recognised. */
+/** A part of a text that a detector recognized. */
 export interface Span {
   start: number
   end: number
   /** The text that replaces it. */
   label: string
-  /** What was recognised, if the detector knows several kinds. */
+  /** What was recognized, if the detector knows several kinds. */
   kind?: string
 }
 

@@ -14,7 +14,7 @@ export interface FilterHit extends RuleTraits, Pick<TextPlace, 'part' | 'role'> 
   rule: string
   /** The label that replaces a match. */
   label: string
-  /** What a detector of several kinds recognised. */
+  /** What a detector of several kinds recognized. */
   kinds: string[]
   count: number
   /** Where each match begins. */

@@ -27,7 +27,7 @@ export function promptSignIn(gateway: Gateway, request: Request): Response {
   return setCookie(gateway, request, response, { ...returnCookie, value })
 }
 
-/** Where the visitor wanted to go. Checked again: a page of a neighbouring domain can set cookies. */
+/** Where the visitor wanted to go. Checked again: a page of a neighboring domain can set cookies. */
 export function readReturnPath(request: Request): string {
   const requested = parseRequestUrl(request).searchParams.get('return_to')
   return parseOwnPath(requested) ?? parseOwnPath(cookieOf(request, returnCookie.name)) ?? '/'

@@ -87,8 +87,8 @@ export const permissions = {
     'Change the issuers and policies of workload identity',
   ),
   'system:read': operator('organization', 'Read the state of the installation, and check its ledger'),
-  'catalogue:read': operator('organization', 'Read the catalogue overrides'),
-  'catalogue:write': operator('organization', 'Change the catalogue'),
+  'catalogue:read': operator('organization', 'Read the catalog overrides'),
+  'catalogue:write': operator('organization', 'Change the catalog'),
 } satisfies Record<string, PermissionInfo>
 
 export type Permission = keyof typeof permissions

@@ -4,7 +4,7 @@ import { decodeEmbeddings } from '../../formats/embeddings/decode.ts'
 import { embeddingsRequest } from '../../formats/embeddings/schema.ts'
 import { decodeImageBody } from '../../formats/images/decode.ts'
 import { imageRequest } from '../../formats/images/schema.ts'
-import type { MediaDialect } from '../../formats/media.ts'
+import type { MediaWireFormat } from '../../formats/media.ts'
 import { decodeRerank } from '../../formats/rerank/decode.ts'
 import { rerankRequest } from '../../formats/rerank/schema.ts'
 import { decodeSpeechRequest } from '../../formats/speech/decode.ts'
@@ -44,7 +44,7 @@ function decodeWith<Call>(decode: MediaBody<Call>['decode']) {
   return (body: JsonObject): MediaBody<Call> => ({ body, decode })
 }
 
-function defineMedia<Body extends JsonObject, Call, D extends MediaDialect<Call>>(
+function defineMedia<Body extends JsonObject, Call, D extends MediaWireFormat<Call>>(
   schema: z.ZodType<Body>,
   open: (body: Body) => MediaBody<Call> | Promise<MediaBody<Call>>,
   task: MediaSupport<Call, D>,

@@ -46,7 +46,7 @@ function parseFlag(text: string | null): boolean | undefined {
 
 /** For text, what is sent may also depend on the client's own text and headers. */
 export interface CacheableRequest extends ModelRequest {
-  format: RequestFormat & Partial<Pick<ClientFormat, 'dialect'>>
+  format: RequestFormat & Partial<Pick<ClientFormat, 'wireFormat'>>
   content: MeasuredContent & Partial<Pick<RequestContent, 'verbatim'>>
 }
 
@@ -57,7 +57,7 @@ export interface CacheableRequest extends ModelRequest {
 export function computeCacheHash(request: CacheableRequest): string {
   const { caller, format, content, region, httpRequest, options } = request
   const { call, body, verbatim } = content
-  const forwarded = format.dialect?.passthrough.headers ?? []
+  const forwarded = format.wireFormat?.passthrough.headers ?? []
   const inputs = [
     format.name,
     call.stream,

@@ -125,13 +125,13 @@ export function storeReply(
 function buildEntry(
   gateway: Gateway,
   sourceId: string,
-  { candidate, upstreamDialect, dropped, summary }: SettledReply,
+  { candidate, upstreamWireFormat, dropped, summary }: SettledReply,
   reply: unknown,
 ): CacheEntry<unknown> | null {
   if (!candidate) return null
   return {
     sourceId,
-    target: buildUpstreamTarget(gateway, candidate, upstreamDialect),
+    target: buildUpstreamTarget(gateway, candidate, upstreamWireFormat),
     provider: candidate.endpoint.provider.name,
     finish: summary?.finishReasons[0] ?? null,
     dropped,

@@ -85,7 +85,7 @@ export class PartFilter {
     return []
   }
 
-  /** Its offsets after the edits of the text; the form of its own dialect has those from before. */
+  /** Its offsets after the edits of the text; the form of its own wire format has those from before. */
   #moveCitation(citation: Citation): Citation {
     const text = this.#fields.find(({ name }) => name === 'text')?.text
     if (!text?.isChanged || (citation.start === undefined && citation.end === undefined)) return citation
@@ -126,11 +126,11 @@ export function splitPart(part: OutputPart): { content: OutputPart; deltas: Part
     case 'reasoning': {
       const { text, summary, signature, encrypted, ...rest } = part
       const sections = summary.map((section, index) => ({ summary: section, section: index }))
-      const seal = {
+      const encrypt = {
         ...(signature !== undefined && { signature }),
         ...(encrypted !== undefined && { encrypted }),
       }
-      return { content: { ...rest, text: '', summary: [] }, deltas: [{ text }, ...sections, seal] }
+      return { content: { ...rest, text: '', summary: [] }, deltas: [{ text }, ...sections, encrypt] }
     }
     case 'tool-call':
       return { content: { ...part, arguments: '' }, deltas: [{ arguments: part.arguments }] }

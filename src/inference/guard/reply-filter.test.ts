@@ -17,11 +17,11 @@ import {
   encodeStream,
   parseFrames,
 } from '../../../test/formats/conformance/round-trip.ts'
-import { dialects } from '../../formats/all.ts'
+import { wireFormats } from '../../formats/all.ts'
 import { collectReply, type Reply, type ReplyEvent } from '../../formats/call/event.ts'
 import type { OutputPart } from '../../formats/call/part.ts'
 import { zeroUsage } from '../../formats/call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../formats/vocabulary.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../../formats/vocabulary.ts'
 import { computeReach } from '../../governance/filters/reach.ts'
 import type { FilterRules } from '../../governance/filters/rules.ts'
 import { ContentScanner } from '../../governance/filters/scanner.ts'
@@ -37,8 +37,8 @@ afterAll(() => scanner.stop())
 
 const traits = { isEnforced: true, layers: ['key'] } as const
 const canary = 'jane.doe@example.org'
-const pairs = generateDialects.flatMap((upstream) =>
-  generateDialects.map((client) => [upstream, client] as const),
+const pairs = generateWireFormats.flatMap((upstream) =>
+  generateWireFormats.map((client) => [upstream, client] as const),
 )
 
 type Action = 'redact' | 'block'
@@ -63,13 +63,13 @@ interface Relayed {
 
 /** A reply from an upstream of one format to a client of another. */
 async function relay(
-  [upstream, client]: readonly [GenerateDialect, GenerateDialect],
+  [upstream, client]: readonly [GenerateWireFormat, GenerateWireFormat],
   events: ReplyEvent[],
   filters: ReplyFilter[],
 ): Promise<Relayed> {
   const attempt = {
     candidate: { endpoint: { provider: {} } },
-    translation: { dialect: dialects[upstream], isPassThrough: false },
+    translation: { dialect: wireFormats[upstream], isPassThrough: false },
     context: createContext(),
     pipeline: new ReplyPipeline(filters, []),
   }
@@ -90,7 +90,7 @@ async function relay(
   return { texts, stream: texts.join(''), losses: relaying.summary.losses, error }
 }
 
-function collect(client: GenerateDialect, { stream }: Relayed): Reply {
+function collect(client: GenerateWireFormat, { stream }: Relayed): Reply {
   return collectReply(decodeFrames(client, parseFrames(stream)))
 }
 
@@ -260,7 +260,7 @@ describe('R35 a filtered reply', () => {
       citedText: `The office: ${canary}`,
       start: text.indexOf('the office'),
       end: text.indexOf('the office') + 10,
-      native: { dialect: 'chat' as const, value: { cited: canary } },
+      native: { wireFormat: 'chat' as const, value: { cited: canary } },
     }
     const { reply } = await run(
       replyOf({ start: { kind: 'text', text: '' }, deltas: [{ text }, { citation }] }),
@@ -276,7 +276,7 @@ describe('R35 a filtered reply', () => {
     const { reply } = await run(
       replyOf(
         {
-          start: { kind: 'opaque', dialect: 'messages', value: { type: 'x', deep: [{ to: canary }] } },
+          start: { kind: 'opaque', wireFormat: 'messages', value: { type: 'x', deep: [{ to: canary }] } },
           deltas: [],
         },
         {
@@ -290,7 +290,7 @@ describe('R35 a filtered reply', () => {
     expect(JSON.stringify(reply)).not.toContain('jane')
     expect(reply.choices[0]?.parts[0]).toEqual({
       kind: 'opaque',
-      dialect: 'messages',
+      wireFormat: 'messages',
       value: { type: 'x', deep: [{ to: '[EMAIL]' }] },
     })
   })

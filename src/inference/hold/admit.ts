@@ -305,13 +305,13 @@ function draftGeneration(request: ModelRequest, images: number): Draft['generati
 export function buildUpstreamTarget(
   gateway: Gateway,
   { model, endpoint, byokKey }: Candidate,
-  upstreamDialect: string,
+  upstreamWireFormat: string,
 ): UpstreamTarget {
   return {
     model: model.id,
     provider: endpoint.provider.slug,
     endpoint: endpoint.tag,
-    upstream_dialect: upstreamDialect,
+    upstream_dialect: upstreamWireFormat,
     is_byok: byokKey ? 1 : 0,
     pricing: pricingOf(gateway, endpoint),
   }

@@ -1,4 +1,4 @@
-import type { MediaDialect } from '../../formats/media.ts'
+import type { MediaWireFormat } from '../../formats/media.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { encodeForm } from '../../platform/http/form-encode.ts'
 import type { Admission } from '../hold/admit.ts'
@@ -20,7 +20,7 @@ export interface AcceptedMedia<Reply> {
 }
 
 /** Sends a request to the candidates of its plan until one replies. */
-export async function dispatchMedia<Call, D extends MediaDialect<Call>, Reply>(
+export async function dispatchMedia<Call, D extends MediaWireFormat<Call>, Reply>(
   gateway: Gateway,
   received: MediaRequest<Call>,
   { plan }: Admission,
@@ -48,29 +48,29 @@ function computeTimeLeft({ timeLimitMs = Number.POSITIVE_INFINITY, startedAt }: 
 }
 
 /** Sends a request, to a provider on the network or in this process. */
-export async function sendMedia<Call, D extends MediaDialect<Call>, Reply>(
+export async function sendMedia<Call, D extends MediaWireFormat<Call>, Reply>(
   gateway: Gateway,
   exchange: UpstreamExchange,
   call: Call,
   translation: MediaTranslation<D>,
   task: MediaTask<Call, D, Reply>,
 ): Promise<Reply> {
-  const { dialect, access } = translation
+  const { wireFormat, access } = translation
   const { endpoint } = access
   const simulated = task.simulate(gateway, exchange, call, endpoint)
   if (simulated) return simulated
   const upstream = await send(gateway, exchange, await buildMediaCall(translation))
-  return task.receive(exchange, upstream, { call, dialect, endpoint }, gateway)
+  return task.receive(exchange, upstream, { call, wireFormat, endpoint }, gateway)
 }
 
 /** The HTTP request for an upstream. */
 async function buildMediaCall<Call>({
   access,
-  dialect,
+  wireFormat,
   upstreamRequest,
-}: MediaTranslation<MediaDialect<Call>>): Promise<UpstreamCall> {
+}: MediaTranslation<MediaWireFormat<Call>>): Promise<UpstreamCall> {
   const { path, headers, body } = upstreamRequest
-  const target = { path, access, upstream: dialect, isAdapted: false }
+  const target = { path, access, upstream: wireFormat, isAdapted: false }
   if (body instanceof Uint8Array) return { ...target, headers, body }
   if (!Array.isArray(body)) return { ...target, headers, body: JSON.stringify(body) }
   const form = await encodeForm(body)

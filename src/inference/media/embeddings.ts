@@ -1,10 +1,14 @@
 import type { Endpoint, Model } from '../../catalog/model.ts'
 import { simulators } from '../../catalog/providers/simulators.ts'
 import type { EmbeddingsCall, EmbeddingsReply } from '../../formats/call/embeddings.ts'
-import { embeddingsDialects } from '../../formats/embeddings/all.ts'
-import type { DecodedEmbeddings, EmbeddingsDialect, InputKind } from '../../formats/embeddings/dialect.ts'
+import { embeddingsWireFormats } from '../../formats/embeddings/all.ts'
 import { embeddingsRequest } from '../../formats/embeddings/schema.ts'
 import { convertVector } from '../../formats/embeddings/vector.ts'
+import type {
+  DecodedEmbeddings,
+  EmbeddingsWireFormat,
+  InputKind,
+} from '../../formats/embeddings/wire-format.ts'
 import { describeBodyFields } from '../../formats/schema/body-fields.ts'
 import { parseWithNumberLists } from '../../platform/json/number-lists.ts'
 import { runInSlices } from '../../platform/time/time-slicer.ts'
@@ -14,10 +18,10 @@ import { decodeBody } from './receive.ts'
 import { simulateMedia } from './simulation.ts'
 import type { FieldProblem, MediaTask } from './task.ts'
 
-export const embeddingsTask: MediaTask<EmbeddingsCall, EmbeddingsDialect, EmbeddingsReply> = {
+export const embeddingsTask: MediaTask<EmbeddingsCall, EmbeddingsWireFormat, EmbeddingsReply> = {
   name: 'embeddings',
   fields: describeBodyFields(embeddingsRequest.shape),
-  dialects: embeddingsDialects,
+  wireFormats: embeddingsWireFormats,
   findProblem,
   receive: async (exchange, upstream, sent) => {
     const body = await readJsonBody(exchange, upstream, parseWithNumberLists)
@@ -59,10 +63,10 @@ const kindNames: Readonly<Record<InputKind, string>> = {
   file: 'files',
 }
 
-function findProblem(call: EmbeddingsCall, { dialects }: Endpoint, model: Model): FieldProblem | null {
+function findProblem(call: EmbeddingsCall, { wireFormats }: Endpoint, model: Model): FieldProblem | null {
   const used = listKinds(call)
   // Known from routing: the endpoint has a format of the task.
-  const [format] = dialects.flatMap((name) => embeddingsTask.dialects[name] ?? [])
+  const [format] = wireFormats.flatMap((name) => embeddingsTask.wireFormats[name] ?? [])
   const accepted = (Object.keys(kindNames) as InputKind[]).filter(
     (kind) => format?.accepts.includes(kind) && (kind === 'tokens' || model.input_modalities.includes(kind)),
   )

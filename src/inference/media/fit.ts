@@ -1,10 +1,10 @@
-import type { MediaDialect } from '../../formats/media.ts'
+import type { MediaWireFormat } from '../../formats/media.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import type { RoutingPlan } from '../plan/plan.ts'
 import type { FieldProblem, MediaSupport, MediaTask } from './task.ts'
 
 /** Only endpoints that support every parameter; if there is none, the error names the parameter. */
-export function excludeUnfit<Call, D extends MediaDialect<Call>>(
+export function excludeUnfit<Call, D extends MediaWireFormat<Call>>(
   plan: RoutingPlan,
   call: Call,
   { findProblem }: MediaSupport<Call, D>,
@@ -25,7 +25,7 @@ export function excludeUnfit<Call, D extends MediaDialect<Call>>(
 }
 
 /** The task for clients of another format: problems have the names of its fields. */
-export function withFieldNames<Call, D extends MediaDialect<Call>, Reply>(
+export function withFieldNames<Call, D extends MediaWireFormat<Call>, Reply>(
   task: MediaTask<Call, D, Reply>,
   names: Readonly<Record<string, string>>,
 ): MediaTask<Call, D, Reply> {

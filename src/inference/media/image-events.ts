@@ -1,5 +1,5 @@
 import type { ImageEvent } from '../../formats/call/images.ts'
-import type { ImageDialect } from '../../formats/images/dialect.ts'
+import type { ImageWireFormat } from '../../formats/images/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type FrameReader, SseError, type SseFrame, SseReader } from '../../platform/http/sse.ts'
 import { JsonError } from '../../platform/json/json-error.ts'
@@ -16,12 +16,12 @@ export async function* readImageEvents(
   gateway: Gateway,
   exchange: UpstreamExchange,
   upstream: UpstreamResponse,
-  dialect: ImageDialect,
+  wireFormat: ImageWireFormat,
 ): AsyncGenerator<ImageEvent> {
-  const { decodeFrame } = dialect
+  const { decodeFrame } = wireFormat
   const isStream = upstream.response.headers.get('content-type')?.startsWith('text/event-stream')
   if (!isStream || !decodeFrame) {
-    yield* dialect.decodeReply(await readJsonBody(exchange, upstream))
+    yield* wireFormat.decodeReply(await readJsonBody(exchange, upstream))
     return
   }
   for await (const frame of readFrames(gateway, exchange, upstream)) {

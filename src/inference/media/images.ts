@@ -1,8 +1,8 @@
 import type { Endpoint } from '../../catalog/model.ts'
 import { simulators } from '../../catalog/providers/simulators.ts'
 import type { ImageEvent, ImagesCall, ImagesReply } from '../../formats/call/images.ts'
-import type { ImageDialect } from '../../formats/images/dialect.ts'
 import { type EventPrefix, encodeReply } from '../../formats/images/encode.ts'
+import type { ImageWireFormat } from '../../formats/images/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Admission } from '../hold/admit.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
@@ -16,7 +16,7 @@ import { streamMedia } from './reply-streamed.ts'
 import { replyWithMedia } from './reply-whole.ts'
 import type { MediaRequest, MediaTask } from './task.ts'
 
-type ImageTask<Reply> = MediaTask<ImagesCall, ImageDialect, Reply>
+type ImageTask<Reply> = MediaTask<ImagesCall, ImageWireFormat, Reply>
 
 /** What does not depend on how the reply is sent. */
 const imageTask = { ...imageSupport, prepare: downloadReferences } satisfies Partial<ImageTask<unknown>>
@@ -24,8 +24,8 @@ const imageTask = { ...imageSupport, prepare: downloadReferences } satisfies Par
 export const imagesTask: ImageTask<ImagesReply> = {
   ...imageTask,
   filterReply: filterImages,
-  receive: (exchange, upstream, { call, dialect }, gateway) =>
-    collectImages(gateway, exchange, call, readImageEvents(gateway, exchange, upstream, dialect)),
+  receive: (exchange, upstream, { call, wireFormat }, gateway) =>
+    collectImages(gateway, exchange, call, readImageEvents(gateway, exchange, upstream, wireFormat)),
   simulate: (gateway, exchange, call, endpoint) => {
     const events = simulateImages(gateway, exchange, call, endpoint)
     return events && collectImages(gateway, exchange, call, events)
@@ -36,12 +36,12 @@ export const imagesTask: ImageTask<ImagesReply> = {
 function createStreamedTask(prefix: EventPrefix): ImageTask<ImageStream> {
   return {
     ...imageTask,
-    receive: (exchange, upstream, { call, dialect }, gateway) =>
+    receive: (exchange, upstream, { call, wireFormat }, gateway) =>
       ImageStream.open(
         gateway,
         exchange,
         call,
-        readImageEvents(gateway, exchange, upstream, dialect),
+        readImageEvents(gateway, exchange, upstream, wireFormat),
         prefix,
       ),
     simulate: (gateway, exchange, call, endpoint) => {

@@ -1,6 +1,6 @@
 import { simulators } from '../../catalog/providers/simulators.ts'
 import type { ModerationsCall, ModerationsReply } from '../../formats/call/moderations.ts'
-import type { JsonMediaDialect } from '../../formats/media.ts'
+import type { JsonMediaWireFormat } from '../../formats/media.ts'
 import { openaiModerations } from '../../formats/moderations/openai.ts'
 import { moderationsRequest } from '../../formats/moderations/schema.ts'
 import { describeBodyFields } from '../../formats/schema/body-fields.ts'
@@ -13,23 +13,23 @@ import type { MediaTask } from './task.ts'
 
 export const moderationsTask: MediaTask<
   ModerationsCall,
-  JsonMediaDialect<ModerationsCall, ModerationsReply>,
+  JsonMediaWireFormat<ModerationsCall, ModerationsReply>,
   ModerationsReply
 > = {
   name: 'moderations',
   fields: describeBodyFields(moderationsRequest.shape),
-  dialects: { moderations: openaiModerations },
+  wireFormats: { moderations: openaiModerations },
   receive: receiveJson,
   simulate: (gateway, exchange, call, endpoint) =>
     simulateMedia(simulators.get(endpoint.provider.slug)?.moderations, gateway, exchange, call, endpoint),
 }
 
 /** Clients may leave the model out: then it is the configured one, or the first of a real provider. */
-export function withModerationModel({ catalogue, settings }: Gateway, body: JsonObject): JsonObject {
+export function withModerationModel({ catalog, settings }: Gateway, body: JsonObject): JsonObject {
   if (body.model !== undefined) return body
   if (settings.moderation.model !== null) return { ...body, model: settings.moderation.model }
-  const model = catalogue.models.find(({ callable }) =>
-    callable.some(({ dialects, provider }) => dialects.includes('moderations') && !provider.inProcess),
+  const model = catalog.models.find(({ callable }) =>
+    callable.some(({ wireFormats, provider }) => wireFormats.includes('moderations') && !provider.inProcess),
   )
   if (model) return { ...body, model: model.id }
   throw gatewayError(

@@ -1,4 +1,4 @@
-import type { JsonMediaDialect } from '../../formats/media.ts'
+import type { JsonMediaWireFormat } from '../../formats/media.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { unexpectedReplyError } from '../failures/errors.ts'
 import { readJsonBody } from '../upstream/decode-reply.ts'
@@ -7,7 +7,7 @@ import type { UpstreamResponse } from '../upstream/send.ts'
 
 interface SentCall<Call, Reply> {
   call: Call
-  dialect: JsonMediaDialect<Call, Reply>
+  wireFormat: JsonMediaWireFormat<Call, Reply>
 }
 
 /** Reads a reply that is one JSON object. */
@@ -23,9 +23,9 @@ export async function receiveJson<Call, Reply>(
 export function decodeBody<Call, Reply>(
   exchange: UpstreamExchange,
   body: JsonObject,
-  { call, dialect }: SentCall<Call, Reply>,
+  { call, wireFormat }: SentCall<Call, Reply>,
 ): Reply {
-  const reply = dialect.decodeReply(body, call)
+  const reply = wireFormat.decodeReply(body, call)
   if (reply === null) throw unexpectedReplyError('The provider sent a reply in another format.')
   exchange.release()
   return reply

@@ -1,4 +1,4 @@
-import type { MediaDialect, MediaReplyContext } from '../../formats/media.ts'
+import type { MediaReplyContext, MediaWireFormat } from '../../formats/media.ts'
 import type { ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError, isBlock } from '../../platform/errors/gateway-error.ts'
@@ -42,7 +42,7 @@ export interface MediaStream {
 }
 
 /** Responds with a streamed reply, which is settled exactly once, however it ends. */
-export async function streamMedia<Call, D extends MediaDialect<Call>, Stream extends MediaStream>(
+export async function streamMedia<Call, D extends MediaWireFormat<Call>, Stream extends MediaStream>(
   gateway: Gateway,
   request: MediaRequest<Call>,
   admission: Admission,

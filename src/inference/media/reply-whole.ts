@@ -1,4 +1,4 @@
-import type { MediaDialect, MediaReply, MediaReplyContext } from '../../formats/media.ts'
+import type { MediaReply, MediaReplyContext, MediaWireFormat } from '../../formats/media.ts'
 import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Charge } from '../../ledger/charge.ts'
@@ -29,7 +29,7 @@ export interface EncodedText {
 }
 
 /** Responds with a whole reply, after its charge is durable. */
-export async function replyWithMedia<Call, D extends MediaDialect<Call>, Reply extends MediaReply>(
+export async function replyWithMedia<Call, D extends MediaWireFormat<Call>, Reply extends MediaReply>(
   gateway: Gateway,
   request: MediaRequest<Call>,
   admission: Admission,
@@ -41,7 +41,7 @@ export async function replyWithMedia<Call, D extends MediaDialect<Call>, Reply e
 }
 
 /** Dispatches and settles an admitted request. Resolves with its encoded reply, after its charge is durable. */
-export async function executeMedia<Call, D extends MediaDialect<Call>, Reply extends MediaReply, Encoded>(
+export async function executeMedia<Call, D extends MediaWireFormat<Call>, Reply extends MediaReply, Encoded>(
   gateway: Gateway,
   request: MediaRequest<Call>,
   admission: Admission,
@@ -70,7 +70,7 @@ export async function executeMedia<Call, D extends MediaDialect<Call>, Reply ext
   }
 }
 
-async function filterReply<Call, D extends MediaDialect<Call>, Reply>(
+async function filterReply<Call, D extends MediaWireFormat<Call>, Reply>(
   { replyFilter }: MediaRequest<Call>,
   task: MediaTask<Call, D, Reply>,
   reply: Reply,

@@ -2,9 +2,9 @@ import type { Endpoint, SpeechCapabilities } from '../../catalog/model.ts'
 import { simulators } from '../../catalog/providers/simulators.ts'
 import type { SpeechCall, SpeechEvent } from '../../formats/call/speech.ts'
 import { describeBodyFields } from '../../formats/schema/body-fields.ts'
-import { speechDialects } from '../../formats/speech/all.ts'
-import type { SpeechDialect, SpeechReader } from '../../formats/speech/dialect.ts'
+import { speechWireFormats } from '../../formats/speech/all.ts'
 import { speechRequest } from '../../formats/speech/schema.ts'
+import type { SpeechReader, SpeechWireFormat } from '../../formats/speech/wire-format.ts'
 import type { SpeechFormat } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { SseError } from '../../platform/http/sse.ts'
@@ -20,19 +20,19 @@ import type { FieldProblem, MediaTask } from './task.ts'
 const sharedTask = {
   name: 'speech',
   fields: describeBodyFields(speechRequest.shape),
-  dialects: speechDialects,
+  wireFormats: speechWireFormats,
   findProblem,
   // A simulation has none.
-  listAllowedOptions: ({ provider, dialects }: Endpoint) =>
-    provider.inProcess ? [] : findDialect(dialects)?.options,
+  listAllowedOptions: ({ provider, wireFormats }: Endpoint) =>
+    provider.inProcess ? [] : findWireFormat(wireFormats)?.options,
 } as const
 
 function buildReceivers(
   createWriter: CreateWriter,
-): Pick<MediaTask<SpeechCall, SpeechDialect, SpeechStream>, 'receive' | 'simulate'> {
+): Pick<MediaTask<SpeechCall, SpeechWireFormat, SpeechStream>, 'receive' | 'simulate'> {
   return {
-    async receive(exchange, upstream, { call, dialect, endpoint }, gateway) {
-      const events = await readEvents(exchange, upstream, call, dialect)
+    async receive(exchange, upstream, { call, wireFormat, endpoint }, gateway) {
+      const events = await readEvents(exchange, upstream, call, wireFormat)
       return openStream(gateway, exchange, events, call, endpoint, createWriter)
     },
     simulate(gateway, exchange, call, endpoint) {
@@ -49,7 +49,7 @@ export const speechTask = defineSpeechTask(createOwnWriter)
 /** For clients that receive the audio in another way. */
 export function defineSpeechTask(
   createWriter: CreateWriter,
-): MediaTask<SpeechCall, SpeechDialect, SpeechStream> {
+): MediaTask<SpeechCall, SpeechWireFormat, SpeechStream> {
   return { ...sharedTask, ...buildReceivers(createWriter) }
 }
 
@@ -71,13 +71,13 @@ async function readEvents(
   exchange: UpstreamExchange,
   upstream: UpstreamResponse,
   call: SpeechCall,
-  dialect: SpeechDialect,
+  wireFormat: SpeechWireFormat,
 ): Promise<AsyncGenerator<SpeechEvent>> {
-  if ('decodeReply' in dialect) {
-    const events = dialect.decodeReply(await readJsonBody(exchange, upstream), call)
+  if ('decodeReply' in wireFormat) {
+    const events = wireFormat.decodeReply(await readJsonBody(exchange, upstream), call)
     if (events) return iterate(events)
   } else {
-    const reader = dialect.createReader(upstream.response.headers.get('content-type') ?? '')
+    const reader = wireFormat.createReader(upstream.response.headers.get('content-type') ?? '')
     if (reader) return readBody(upstream, reader)
   }
   throw unexpectedReplyError('The provider sent a reply in another format.')
@@ -114,7 +114,7 @@ function findProblem(call: SpeechCall, endpoint: Endpoint): FieldProblem | null 
   if (!formats.includes(call.format))
     return { field: 'response_format', problem: `must be one of ${formats.join(', ')} for this model` }
   const { default_voice, supports_voice_cloning } = speech
-  if (call.reference && !(supports_voice_cloning && findDialect(endpoint.dialects)?.sendsReferences))
+  if (call.reference && !(supports_voice_cloning && findWireFormat(endpoint.wireFormats)?.sendsReferences))
     return { field: 'input_references', problem: 'is not supported by this model: it cannot imitate a voice' }
   const rule = describeVoices(speech)
   if (call.voice === undefined && default_voice === null && !call.reference)
@@ -138,12 +138,12 @@ function describeVoices({ voices, accepts_unlisted_voices }: SpeechCapabilities)
 }
 
 /** What the endpoint can make and its wire format can request. */
-function listFormats({ dialects }: Endpoint, { formats }: SpeechCapabilities): readonly SpeechFormat[] {
-  const supported = findDialect(dialects)?.formats ?? []
+function listFormats({ wireFormats }: Endpoint, { formats }: SpeechCapabilities): readonly SpeechFormat[] {
+  const supported = findWireFormat(wireFormats)?.formats ?? []
   return formats ? formats.filter((format) => supported.includes(format)) : supported
 }
 
-function findDialect(names: Endpoint['dialects']): SpeechDialect | undefined {
-  const known: Readonly<Record<string, SpeechDialect>> = speechDialects
-  return names.map((name) => known[name]).find((dialect) => dialect !== undefined)
+function findWireFormat(names: Endpoint['wireFormats']): SpeechWireFormat | undefined {
+  const known: Readonly<Record<string, SpeechWireFormat>> = speechWireFormats
+  return names.map((name) => known[name]).find((wireFormat) => wireFormat !== undefined)
 }

@@ -3,8 +3,8 @@ import type { BodyFields } from '../../formats/call/body-texts.ts'
 import type { ModelCall } from '../../formats/call/call.ts'
 import type { RequestSize } from '../../formats/call/size.ts'
 import type { OpaqueKind } from '../../formats/call/texts.ts'
-import type { MediaDialect } from '../../formats/media.ts'
-import type { DialectName, TaskName } from '../../formats/vocabulary.ts'
+import type { MediaWireFormat } from '../../formats/media.ts'
+import type { TaskName, WireFormatName } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import type { MediaFilter } from '../guard/media-filter.ts'
@@ -20,11 +20,11 @@ export interface FieldProblem {
 }
 
 /** A task other than text: its wire formats, and how a reply is read. */
-export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
+export interface MediaTask<Call, D extends MediaWireFormat<Call>, Reply> {
   name: Exclude<TaskName, 'text'>
   /** The fields of the client's body. */
   fields: BodyFields
-  dialects: Readonly<Partial<Record<DialectName, D>>>
+  wireFormats: Readonly<Partial<Record<WireFormatName, D>>>
   /** How long an attempt may take until its reply is received; by default as long as any whole reply. */
   timeoutMs?: number
   /** Providers bill what they were sent, also if the connection closes: their replies are always received. */
@@ -39,7 +39,7 @@ export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
   receive(
     exchange: UpstreamExchange,
     upstream: UpstreamResponse,
-    sent: { call: Call; dialect: D; endpoint: Endpoint },
+    sent: { call: Call; wireFormat: D; endpoint: Endpoint },
     gateway: Gateway,
   ): Promise<Reply>
   /** The reply as the filters leave it; absent if it has no text, or is a stream, which does so itself. */
@@ -54,9 +54,9 @@ export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
 }
 
 /** What routing and translation need of a task: nothing that sends a request. */
-export type MediaSupport<Call, D extends MediaDialect<Call>> = Pick<
+export type MediaSupport<Call, D extends MediaWireFormat<Call>> = Pick<
   MediaTask<Call, D, unknown>,
-  'name' | 'fields' | 'dialects' | 'findProblem' | 'listAllowedOptions'
+  'name' | 'fields' | 'wireFormats' | 'findProblem' | 'listAllowedOptions'
 >
 
 /** A body in the internal form. */

@@ -8,7 +8,6 @@ import {
 } from '../../formats/call/transcription.ts'
 import { zeroUsage } from '../../formats/call/usage.ts'
 import type { MediaReplyContext } from '../../formats/media.ts'
-import type { TranscriptReader } from '../../formats/transcriptions/dialect.ts'
 import {
   encodeDelta,
   encodeDone,
@@ -16,6 +15,7 @@ import {
   encodeTranscriptError,
   listSegments,
 } from '../../formats/transcriptions/encode.ts'
+import type { TranscriptReader } from '../../formats/transcriptions/wire-format.ts'
 import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { GatewayError } from '../../platform/errors/gateway-error.ts'

@@ -1,25 +1,25 @@
 import type { Endpoint } from '../../catalog/model.ts'
 import { needsSpeakers, type Recording, type TranscriptionCall } from '../../formats/call/transcription.ts'
 import { describeBodyFields } from '../../formats/schema/body-fields.ts'
-import { transcriptionDialects } from '../../formats/transcriptions/all.ts'
+import { transcriptionWireFormats } from '../../formats/transcriptions/all.ts'
 import {
   buildPrompt,
   decodeInputAudio,
   decodeTranscription,
   measureTranscription,
 } from '../../formats/transcriptions/decode.ts'
-import type { TranscriptionDialect } from '../../formats/transcriptions/dialect.ts'
 import { type AudioSource, readRecording } from '../../formats/transcriptions/recording.ts'
 import { type TranscriptionFields, transcriptionRequest } from '../../formats/transcriptions/schema.ts'
+import type { TranscriptionWireFormat } from '../../formats/transcriptions/wire-format.ts'
 import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
 import type { DecodedMedia, FieldProblem, MediaBody, MediaSupport } from './task.ts'
 
-export const transcriptionSupport: MediaSupport<TranscriptionCall, TranscriptionDialect> = {
+export const transcriptionSupport: MediaSupport<TranscriptionCall, TranscriptionWireFormat> = {
   name: 'transcriptions',
   fields: describeBodyFields(transcriptionRequest.shape),
-  dialects: transcriptionDialects,
+  wireFormats: transcriptionWireFormats,
   findProblem,
-  listAllowedOptions: (endpoint) => findDialect(endpoint)?.options ?? [],
+  listAllowedOptions: (endpoint) => findWireFormat(endpoint)?.options ?? [],
 }
 
 /** Checks the recording: that of a JSON body if there is no file. */
@@ -51,16 +51,16 @@ function omitAudio({ input_audio, known_speaker_references: _, ...fields }: Json
   return audio ? { ...fields, input_audio: { format: audio.format } } : fields
 }
 
-function findDialect({ dialects }: Endpoint): TranscriptionDialect | undefined {
-  const known: Readonly<Record<string, TranscriptionDialect>> = transcriptionDialects
-  return dialects.map((name) => known[name]).find((dialect) => dialect !== undefined)
+function findWireFormat({ wireFormats }: Endpoint): TranscriptionWireFormat | undefined {
+  const known: Readonly<Record<string, TranscriptionWireFormat>> = transcriptionWireFormats
+  return wireFormats.map((name) => known[name]).find((wireFormat) => wireFormat !== undefined)
 }
 
 function findProblem(call: TranscriptionCall, endpoint: Endpoint): FieldProblem | null {
-  const dialect = findDialect(endpoint)
-  if (call.task === 'translate' && dialect?.translates === false)
+  const wireFormat = findWireFormat(endpoint)
+  if (call.task === 'translate' && wireFormat?.translates === false)
     return { field: 'model', problem: 'cannot translate; send the recording to POST /audio/transcriptions' }
-  const diarizes = endpoint.supports_diarization ?? dialect?.diarizes
+  const diarizes = endpoint.supports_diarization ?? wireFormat?.diarizes
   if (needsSpeakers(call) && diarizes === false)
     return {
       field: 'response_format',

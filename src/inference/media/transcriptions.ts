@@ -5,7 +5,7 @@ import type {
   TranscriptionCall,
   TranscriptionReply,
 } from '../../formats/call/transcription.ts'
-import type { TranscriptionDialect } from '../../formats/transcriptions/dialect.ts'
+import type { TranscriptionWireFormat } from '../../formats/transcriptions/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
@@ -22,7 +22,7 @@ const commonTask = {
   isBilledOnArrival: true,
 } as const
 
-export const wholeTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptionReply> = {
+export const wholeTask: MediaTask<TranscriptionCall, TranscriptionWireFormat, TranscriptionReply> = {
   ...commonTask,
   receive: receiveJson,
   filterReply: async (reply, filter) => filterTranscript(reply, await filter.redact(reply.text), filter),
@@ -32,15 +32,15 @@ export const wholeTask: MediaTask<TranscriptionCall, TranscriptionDialect, Trans
   },
 }
 
-export const streamedTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptStream> = {
+export const streamedTask: MediaTask<TranscriptionCall, TranscriptionWireFormat, TranscriptStream> = {
   ...commonTask,
-  receive: async (exchange, upstream, { call, dialect }, gateway) => {
-    const reader = dialect.createReader?.(call)
+  receive: async (exchange, upstream, { call, wireFormat }, gateway) => {
+    const reader = wireFormat.createReader?.(call)
     const isStream = upstream.response.headers.get('content-type')?.startsWith('text/event-stream')
     const events =
       reader && isStream
         ? readEvents(gateway, upstream, reader)
-        : streamWhole(await receiveJson(exchange, upstream, { call, dialect }))
+        : streamWhole(await receiveJson(exchange, upstream, { call, wireFormat }))
     return TranscriptStream.open(gateway, exchange, events, call)
   },
   simulate: (gateway, exchange, call, endpoint) => {

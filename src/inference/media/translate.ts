@@ -1,6 +1,6 @@
 import { listUnimplementedFields } from '../../formats/fields.ts'
-import type { MediaDialect, MediaUpstreamRequest } from '../../formats/media.ts'
-import type { DialectName } from '../../formats/vocabulary.ts'
+import type { MediaUpstreamRequest, MediaWireFormat } from '../../formats/media.ts'
+import type { WireFormatName } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
 import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
@@ -12,23 +12,23 @@ import type { MediaRequest, MediaSupport } from './task.ts'
 
 /** A request encoded for one upstream. */
 export interface MediaTranslation<D> extends AttemptedTranslation {
-  dialect: D & { name: DialectName }
+  wireFormat: D & { name: WireFormatName }
   upstreamRequest: MediaUpstreamRequest
 }
 
 /** Encodes a request for an endpoint; a strict request is rejected if a field would be dropped. */
-export function translateMedia<Call, D extends MediaDialect<Call>>(
+export function translateMedia<Call, D extends MediaWireFormat<Call>>(
   gateway: Gateway,
   request: MediaRequest<Call>,
   candidate: Candidate,
   task: MediaSupport<Call, D>,
 ): MediaTranslation<D> {
   const access = resolveAccess(gateway, candidate, request.region)
-  const dialect = findDialect(access, task)
+  const wireFormat = findWireFormat(access, task)
   const { allowed, refused } = splitOptions(request, access, task)
   const { upstream_model: model, image, speech } = access.endpoint
-  const standard = dialect.encodeRequest(request.media, { model, options: allowed, image, speech })
-  const encoded = adaptToProvider(standard, access, dialect)
+  const standard = wireFormat.encodeRequest(request.media, { model, options: allowed, image, speech })
+  const encoded = adaptToProvider(standard, access, wireFormat)
   const unimplemented = listUnimplementedFields(request.content.body, {})
   const ignored = [...(request.work?.dropped ?? []), ...(request.received.unknown ?? [])]
   const dropped = [...new Set([...encoded.dropped, ...refused, ...unimplemented, ...ignored])].sort()
@@ -38,14 +38,14 @@ export function translateMedia<Call, D extends MediaDialect<Call>>(
       `Strict mode: the provider does not support ${dropped.join(', ')}. Remove the fields, or x-headgate-strict.`,
       { dropped },
     )
-  return { dialect, upstreamRequest: { ...encoded, dropped }, isPassThrough: false, access }
+  return { wireFormat, upstreamRequest: { ...encoded, dropped }, isPassThrough: false, access }
 }
 
 /** Applies the provider's deviations from the format. */
 function adaptToProvider<Call>(
   request: MediaUpstreamRequest,
   { endpoint }: UpstreamAccess,
-  { name }: MediaDialect<Call>,
+  { name }: MediaWireFormat<Call>,
 ): MediaUpstreamRequest {
   const { provider, unsupported_parameters, upstream_model: model } = endpoint
   const adapter = provider.wire?.[name]
@@ -63,19 +63,19 @@ function omitFields(body: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)))
 }
 
-function findDialect<Call, D extends MediaDialect<Call>>(
+function findWireFormat<Call, D extends MediaWireFormat<Call>>(
   { endpoint }: UpstreamAccess,
-  { dialects }: MediaSupport<Call, D>,
+  { wireFormats }: MediaSupport<Call, D>,
 ): D {
-  for (const name of endpoint.dialects) {
-    const dialect = dialects[name]
-    if (dialect) return dialect
+  for (const name of endpoint.wireFormats) {
+    const wireFormat = wireFormats[name]
+    if (wireFormat) return wireFormat
   }
   throw noFormatError()
 }
 
 /** The options for this provider: those it accepts, and the names of the others. */
-function splitOptions<Call, D extends MediaDialect<Call>>(
+function splitOptions<Call, D extends MediaWireFormat<Call>>(
   { content }: MediaRequest<Call>,
   { endpoint }: UpstreamAccess,
   { listAllowedOptions }: MediaSupport<Call, D>,

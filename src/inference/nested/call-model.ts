@@ -83,7 +83,7 @@ function buildIncoming(
 }
 
 function toNativeTool(value: JsonObject): NativeTool {
-  return { kind: 'native', dialect: 'responses', type: asString(value.type) ?? '', value }
+  return { kind: 'native', wireFormat: 'responses', type: asString(value.type) ?? '', value }
 }
 
 /** The reader receives the events; the body is empty, and ends with the request. */
@@ -92,11 +92,11 @@ async function readToEnd(responding: Promise<Response>): Promise<void> {
   await response.arrayBuffer()
 }
 
-/** A reply without an end was aborted: the outer request was cancelled, or the time limit was exceeded. */
+/** A reply without an end was aborted: the outer request was canceled, or the time limit was exceeded. */
 function buildReply(id: string, reader: NestedReplyReader, { signal }: NestedModelRequest): NestedModelReply {
   if (reader.error) throw reader.error
   if (!reader.isComplete)
-    throw gatewayError('upstream_timeout', signal.aborted ? 'The request was cancelled.' : undefined)
+    throw gatewayError('upstream_timeout', signal.aborted ? 'The request was canceled.' : undefined)
   const { model, provider, parts, finishReason, usage, cost } = reader
   return { id, model, provider, parts, finishReason, usage, costNanos: cost }
 }

@@ -95,6 +95,6 @@ export function createNestedFormat(call: ModelCall, reader: NestedReplyReader): 
       createWriter: (context) => reader.createWriter(context),
       heartbeat: '',
     },
-    dialect: null,
+    wireFormat: null,
   }
 }

@@ -29,7 +29,7 @@ export async function listReachableModels(
   query: { include_unavailable?: boolean | undefined },
 ): Promise<readonly Model[]> {
   const routers = listRouterModels(gateway, region)
-  if (query.include_unavailable) return [...gateway.catalogue.models, ...routers]
+  if (query.include_unavailable) return [...gateway.catalog.models, ...routers]
   const { byokKeys } = await gateway.accounts.findContext(caller.key)
   return [...findReachable(gateway, byokKeys, region), ...routers]
 }
@@ -37,13 +37,13 @@ export async function listReachableModels(
 type ReachableByRegion = Map<DataRegion, readonly Model[]>
 const reachableModels = new WeakMap<readonly Model[], WeakMap<ReachContext['byokKeys'], ReachableByRegion>>()
 
-/** Catalogues and lists of keys are replaced when they change, so what is reachable is found once for each. */
+/** Catalogs and lists of keys are replaced when they change, so what is reachable is found once for each. */
 function findReachable(
   gateway: Gateway,
   byokKeys: ReachContext['byokKeys'],
   region: DataRegion,
 ): readonly Model[] {
-  const { models } = gateway.catalogue
+  const { models } = gateway.catalog
   const byKeys = reachableModels.get(models) ?? new WeakMap<ReachContext['byokKeys'], ReachableByRegion>()
   const byRegion = byKeys.get(byokKeys) ?? new Map<DataRegion, readonly Model[]>()
   const known = byRegion.get(region)
@@ -54,8 +54,8 @@ function findReachable(
 }
 
 /** Regional hosts have none. */
-function listRouterModels({ catalogue }: Gateway, region: DataRegion): Model[] {
-  return region === 'global' ? [...catalogue.routers.values()] : []
+function listRouterModels({ catalog }: Gateway, region: DataRegion): Model[] {
+  return region === 'global' ? [...catalog.routers.values()] : []
 }
 
 /** The models that a plain request of the caller could be routed to, by the rules of routing, and router models. */
@@ -66,7 +66,7 @@ export async function listUsableModels(
   const { policy, byokKeys } = await gateway.accounts.findContext(caller.key)
   if (!isRegionAllowed(policy, region)) return []
   const context = { policy, byokKeys, region }
-  const usable = filterUsable(gateway, gateway.catalogue.models.filter(isListed), context)
+  const usable = filterUsable(gateway, gateway.catalog.models.filter(isListed), context)
   if (usable.length === 0) return usable
   const routers = listRouterModels(gateway, region).filter(isListed)
   const replying = filterUsable(gateway, routers, context)
@@ -93,7 +93,7 @@ export function filterUsable(
     preferences: {},
     defaultSort: null,
     prompt: { plain: null, call: { messages: [], stream: false, unknown: [] }, promptTokens: 0 },
-    providerByName: gateway.catalogue.providerByName,
+    providerByName: gateway.catalog.providerByName,
     stickyKeyFor: () => null,
   }
   return models.filter((model) => hasUsableEndpoint(model, query))

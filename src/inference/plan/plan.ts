@@ -67,7 +67,7 @@ interface Route {
 }
 
 interface StoredRoutes {
-  catalogue: Gateway['catalogue']
+  catalog: Gateway['catalog']
   routes: Map<string, Route>
 }
 
@@ -81,10 +81,10 @@ const maxNameLength = 256
 function findRoute(gateway: Gateway, request: ModelRequest): Route {
   const { content, work, options, region, keyContext } = request
   if (!content.plain || work) return createRoute(gateway, request)
-  const { catalogue } = gateway
+  const { catalog } = gateway
   let stored = routesByContext.get(keyContext)
-  if (stored?.catalogue !== catalogue) {
-    stored = { catalogue, routes: new Map() }
+  if (stored?.catalog !== catalog) {
+    stored = { catalog, routes: new Map() }
     routesByContext.set(keyContext, stored)
   }
   const name = `${region} ${options.models[0]}`
@@ -139,7 +139,7 @@ export function buildRoutingQuery(
     region,
     policy: keyContext.policy,
     byokKeys: keyContext.byokKeys,
-    providerByName: gateway.catalogue.providerByName,
+    providerByName: gateway.catalog.providerByName,
     stickyKeyFor: (modelId) => (gateway.routing.sticky.isEmpty ? null : computeStickyKey(request, modelId)),
   }
 }
@@ -157,11 +157,11 @@ export function computeStickyKey({ caller, options, content }: ModelRequest, mod
 }
 
 function requireModel(gateway: Gateway, slug: string, { options, format }: ModelRequest): ResolvedModel {
-  const resolved = findModelOrRouter(gateway.catalogue, slug)
+  const resolved = findModelOrRouter(gateway.catalog, slug)
   const requested = options.models.map(truncateSlug)
   if (!resolved) {
     throw new GatewayError('model_unknown', {
-      message: `model: "${truncateSlug(slug)}" is not in the catalogue. List the models with GET /models.`,
+      message: `model: "${truncateSlug(slug)}" is not in the catalog. List the models with GET /models.`,
       param: 'model',
       availability: { code: 'model_not_found', retryable: false, requested_models: requested },
     })

@@ -17,12 +17,12 @@ export interface RecordedPlan extends Pick<Explanation, 'strategy' | 'params' | 
 export function recordPlan(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): string | null {
   const { organizationId } = request.caller
   const key = buildPlanKey(request, plan)
-  return gateway.routingPlans.findId(gateway.catalogue, organizationId, key, () =>
+  return gateway.routingPlans.findId(gateway.catalog, organizationId, key, () =>
     describePlan(gateway, request, plan),
   )
 }
 
-/** Everything that `describePlan` reads besides the catalogue. Cheap: it is built for every request. */
+/** Everything that `describePlan` reads besides the catalog. Cheap: it is built for every request. */
 function buildPlanKey({ options, content }: ModelRequest, { candidates, exclusions }: RoutingPlan): string {
   let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
   for (const { id, why, share } of candidates) key += `\n${id} ${why} ${share}`

@@ -73,7 +73,7 @@ function resolveEngine(gateway: Gateway, request: InferenceRequest, { pdf }: Set
       if (hasOcr) return 'mistral-ocr'
       throw request.region === 'global' ? noOcrError() : regionError()
   }
-  const reads = (slug: string) => findModel(gateway.catalogue, slug)?.model.input_modalities.includes('file')
+  const reads = (slug: string) => findModel(gateway.catalog, slug)?.model.input_modalities.includes('file')
   if (request.options.models.every(reads)) return 'native'
   return hasOcr ? 'mistral-ocr' : 'pdf-text'
 }

@@ -38,7 +38,7 @@ export async function routeModels(context: PluginContext): Promise<InferenceRequ
   const used = new Set<Router>()
   let { request } = context
   for (const slug of requested) {
-    const router = findRouterModel(gateway.catalogue, slug)
+    const router = findRouterModel(gateway.catalog, slug)
     const known = router && routers.find(({ model }) => model === router.model.id)
     if (!router || !known) continue
     assertUsable(request, router)
@@ -63,7 +63,7 @@ function assertUsable({ region, format }: InferenceRequest, { model: { id } }: R
 
 /** The suffixes of the router apply to the models it chose. */
 function replaceModel(
-  { catalogue }: Gateway,
+  { catalog }: Gateway,
   request: InferenceRequest,
   slug: string,
   { strategy }: Router,
@@ -75,7 +75,7 @@ function replaceModel(
   const chosen =
     options.preferences.allow_fallbacks === false ? selection.models.slice(0, 1) : selection.models
   const slugs = chosen.map((name) => [name, ...variants].join(':'))
-  const idOf = (name: string) => findModel(catalogue, name)?.model.id ?? name
+  const idOf = (name: string) => findModel(catalog, name)?.model.id ?? name
   const isFirst = options.models[0] === slug
   const others = usesListed ? [slug] : options.models
   const models = [...new Set(others.flatMap((name) => (name === slug ? slugs : [name])))]

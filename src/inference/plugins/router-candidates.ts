@@ -1,4 +1,4 @@
-import type { Catalogue } from '../../catalog/catalog.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
 import { type Endpoint, hasOutput, type Model } from '../../catalog/model.ts'
 import { estimatePerMillion } from '../../catalog/price.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
@@ -63,18 +63,18 @@ function preferReal(serving: Map<Model, Candidate[]>): Map<Model, Candidate[]> {
   return real.length > 0 ? new Map(real) : serving
 }
 
-const textModels = new WeakMap<Catalogue, { base: Model[]; free: Model[] }>()
+const textModels = new WeakMap<Catalog, { base: Model[]; free: Model[] }>()
 
 /** Text models: those without a variant in their slug (variants must be requested by name), and the free ones. */
-export function listTextModels({ catalogue }: Gateway): { base: readonly Model[]; free: readonly Model[] } {
-  const known = textModels.get(catalogue)
+export function listTextModels({ catalog }: Gateway): { base: readonly Model[]; free: readonly Model[] } {
+  const known = textModels.get(catalog)
   if (known) return known
-  const texts = catalogue.models.filter((model) => hasOutput(model, 'text'))
+  const texts = catalog.models.filter((model) => hasOutput(model, 'text'))
   const lists = {
     base: texts.filter(({ id }) => !id.includes(':')),
     free: texts.filter(({ endpoints }) => endpoints.some(isFree)),
   }
-  textModels.set(catalogue, lists)
+  textModels.set(catalog, lists)
   return lists
 }
 
@@ -100,7 +100,7 @@ export async function listRouterCandidates(
 }
 
 export function describeModel(
-  { benchmarks, catalogue, clock }: Gateway,
+  { benchmarks, catalog, clock }: Gateway,
   model: Model,
   candidates: readonly Candidate[],
   figures: SpendingFigures | null,
@@ -124,7 +124,7 @@ export function describeModel(
     throughput: throughputs.length > 0 ? Math.max(...throughputs) : null,
     score: scores.intelligence,
     codingScore: scores.coding,
-    standing: estimateStanding(catalogue, model, now),
+    standing: estimateStanding(catalog, model, now),
     taskShare: 0,
     spendShare: figures?.shareOf(model.id) ?? 0,
   }

@@ -8,7 +8,7 @@ import type { PluginContext } from './plugin.ts'
 
 /** How a router model chooses the models of a request. */
 export interface Router {
-  /** The id of the router model in the catalogue. */
+  /** The id of the router model in the catalog. */
   model: string
   /** The plugin with its settings; null if it has none. */
   plugin: PluginId | null

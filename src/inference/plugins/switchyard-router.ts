@@ -6,7 +6,7 @@ import { computeStickyKey } from '../plan/plan.ts'
 import {
   buildJudgeCall,
   isHumanTurn,
-  parseJudgement,
+  parseJudgment,
   type SwitchyardAlgorithm,
   selectSwitchyard,
   type Tier,
@@ -50,7 +50,7 @@ function resolveTiers(context: RouterContext): TierModels {
   const { gateway, listed } = context
   const { weak, strong } = gateway.settings.routers.switchyard
   const names = listed.length > 0 ? listed : [...weak, ...strong]
-  const resolved = new Map(names.map((name) => [name, findModel(gateway.catalogue, name)?.model]))
+  const resolved = new Map(names.map((name) => [name, findModel(gateway.catalog, name)?.model]))
   const unknown = listed.find((name) => !resolved.get(name))
   if (unknown !== undefined)
     throw invalidFieldError(
@@ -103,7 +103,7 @@ async function judge({ gateway, request, callModel }: RouterContext, models: str
     const call = buildJudgeCall(request.content.call)
     const { signal } = abort
     const { parts } = await callModel({ model, call, purpose: 'switchyard-judge', signal })
-    return parseJudgement(parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join(''))
+    return parseJudgment(parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join(''))
   } catch (err) {
     request.httpRequest.signal.throwIfAborted()
     gateway.log.warn({ err, model }, 'the judge model of service/switchyard sent no usable reply')

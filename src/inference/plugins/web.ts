@@ -88,7 +88,7 @@ function resolve({ gateway, request }: PluginContext, settings: Settings): Resol
     gateway,
     { ...toOptions(settings), engine: settings.engine, maxUses: settings.max_uses },
     {
-      models: request.options.models.map((slug) => findModel(gateway.catalogue, slug)?.model),
+      models: request.options.models.map((slug) => findModel(gateway.catalog, slug)?.model),
       byokKeys: request.keyContext.byokKeys,
       isRegional: request.region !== 'global',
     },

@@ -21,7 +21,7 @@ export function createRelay(
   { format }: InferenceRequest,
   { candidate, translation, context, pipeline }: Attempt,
 ): ReplyRelay {
-  const { passthrough, upstream } = translation.dialect
+  const { passthrough, upstream } = translation.wireFormat
   if (translation.isPassThrough && !pipeline.hasTransforms) {
     const relay = passthrough.createRelay(context)
     return pipeline.hasObservers ? new ObservedRelay(relay, upstream.createReader(), pipeline) : relay

@@ -51,9 +51,14 @@ test('there is no verdict without tools, without calls, or where the reply did n
 })
 
 test('a tool of the vendor may have any name', () => {
-  const native: Tool = { kind: 'native', dialect: 'responses', type: 'web_search', value: {} }
+  const native: Tool = { kind: 'native', wireFormat: 'responses', type: 'web_search', value: {} }
   expect(judged([{ name: 'browse' }], [...tools, native])).toBe(true)
-  const named: Tool = { kind: 'native', dialect: 'messages', type: 'bash_20250124', value: { name: 'bash' } }
+  const named: Tool = {
+    kind: 'native',
+    wireFormat: 'messages',
+    type: 'bash_20250124',
+    value: { name: 'bash' },
+  }
   expect(judged([{ name: 'bash' }], [...tools, named])).toBe(true)
   expect(judged([{ name: 'browse' }], [...tools, named])).toBe(false)
 })

@@ -6,10 +6,10 @@ import {
   parseFrames,
 } from '../../../test/formats/conformance/round-trip.ts'
 import { vendorReply } from '../../../test/support/replies.ts'
-import { dialects } from '../../formats/all.ts'
+import { wireFormats } from '../../formats/all.ts'
 import { collectReply, type ReplyEvent } from '../../formats/call/event.ts'
 import { zeroUsage } from '../../formats/call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../formats/vocabulary.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../../formats/vocabulary.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
 import type { SseFrame } from '../../platform/http/sse.ts'
 import { formats } from '../request/formats.ts'
@@ -19,27 +19,27 @@ import { ReplyPipeline, type ReplyTransform } from './transforms.ts'
 type RelayParameters = Parameters<typeof createRelay>
 
 /** A relay between a client and an upstream of one format. */
-function createTestRelay(dialect: GenerateDialect, pipeline: ReplyPipeline) {
+function createTestRelay(wireFormat: GenerateWireFormat, pipeline: ReplyPipeline) {
   const attempt = {
     candidate: { endpoint: { provider: {} } },
-    translation: { dialect: dialects[dialect], isPassThrough: true },
+    translation: { dialect: wireFormats[wireFormat], isPassThrough: true },
     context: createContext(),
     pipeline,
   }
   return createRelay(
-    { format: formats[dialect] } as unknown as RelayParameters[0],
+    { format: formats[wireFormat] } as unknown as RelayParameters[0],
     attempt as unknown as RelayParameters[1],
   )
 }
 
-function framesOf(dialect: GenerateDialect): SseFrame[] {
-  return parseFrames(vendorReply(dialect, 'text').frames.join(''))
+function framesOf(wireFormat: GenerateWireFormat): SseFrame[] {
+  return parseFrames(vendorReply(wireFormat, 'text').frames.join(''))
 }
 
-async function relayReply(dialect: GenerateDialect, pipeline: ReplyPipeline): Promise<string> {
-  const relay = createTestRelay(dialect, pipeline)
+async function relayReply(wireFormat: GenerateWireFormat, pipeline: ReplyPipeline): Promise<string> {
+  const relay = createTestRelay(wireFormat, pipeline)
   let text = ''
-  for (const frame of framesOf(dialect)) text += await relay.pass(frame)
+  for (const frame of framesOf(wireFormat)) text += await relay.pass(frame)
   text += (await relay.close?.()) ?? ''
   return text + (await relay.end(relay.summary.usage ?? zeroUsage, cost))
 }
@@ -69,14 +69,14 @@ class UpperCase implements ReplyTransform {
   }
 }
 
-describe.each([...generateDialects])('a reply from %s to a client of the same format', (dialect) => {
-  const original = textOf(decodeFrames(dialect, framesOf(dialect)))
+describe.each([...generateWireFormats])('a reply from %s to a client of the same format', (wireFormat) => {
+  const original = textOf(decodeFrames(wireFormat, framesOf(wireFormat)))
 
   test('reaches the client as its transforms leave it, and observers see the same', async () => {
     const observed: ReplyEvent[] = []
     const observer = { add: (event: ReplyEvent) => void observed.push(event) }
-    const stream = await relayReply(dialect, new ReplyPipeline([new UpperCase()], [observer]))
-    const received = decodeFrames(dialect, parseFrames(stream))
+    const stream = await relayReply(wireFormat, new ReplyPipeline([new UpperCase()], [observer]))
+    const received = decodeFrames(wireFormat, parseFrames(stream))
     expect(textOf(received)).toBe(original.toUpperCase())
     expect(textOf(observed)).toBe(original.toUpperCase())
     expect(stream).not.toContain(original)
@@ -85,8 +85,8 @@ describe.each([...generateDialects])('a reply from %s to a client of the same fo
   test('is the same byte for byte with and without an observer', async () => {
     const observed: ReplyEvent[] = []
     const observer = { add: (event: ReplyEvent) => void observed.push(event) }
-    const plain = await relayReply(dialect, new ReplyPipeline([], []))
-    expect(await relayReply(dialect, new ReplyPipeline([], [observer]))).toBe(plain)
+    const plain = await relayReply(wireFormat, new ReplyPipeline([], []))
+    expect(await relayReply(wireFormat, new ReplyPipeline([], [observer]))).toBe(plain)
     expect(textOf(observed)).toBe(original)
   })
 
@@ -98,7 +98,7 @@ describe.each([...generateDialects])('a reply from %s to a client of the same fo
       },
       end: () => [],
     }
-    await expect(relayReply(dialect, new ReplyPipeline([block], []))).rejects.toThrow('Blocked.')
+    await expect(relayReply(wireFormat, new ReplyPipeline([block], []))).rejects.toThrow('Blocked.')
   })
 })
 

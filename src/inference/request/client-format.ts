@@ -1,4 +1,4 @@
-import type { ClientCodec, Dialect } from '../../formats/wire-format.ts'
+import type { ClientCodec, WireFormat } from '../../formats/wire-format.ts'
 import type { PresetTarget } from './preset.ts'
 
 /** A format clients may use to request text. */
@@ -11,6 +11,6 @@ export interface ClientFormat {
   requestCodec: ClientCodec
   /** Usually the same codec, but some clients send one format and expect another. */
   replyCodec: ClientCodec
-  /** Upstreams of this dialect can be sent the body, and the client their reply, unchanged. */
-  dialect: Dialect | null
+  /** Upstreams of this wire format can be sent the body, and the client their reply, unchanged. */
+  wireFormat: WireFormat | null
 }

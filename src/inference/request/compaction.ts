@@ -11,13 +11,13 @@ const summaryPrefix = 'headgate:'
 
 const maxSummaryTokens = 8192
 
-const summaryInstructions = `Summarise the conversation above so that it can be continued from your summary alone. \
+const summaryInstructions = `Summarize the conversation above so that it can be continued from your summary alone. \
 Keep the user's goals and constraints, decisions and their reasons, facts, names, numbers, file paths and code \
 that matter later, results of tools, and what remains to be done. Write the summary only.`
 
 const preface = 'Summary of the conversation so far:\n\n'
 
-type SealedSummary = Pick<StoreContext, 'vault'>
+type EncryptedSummary = Pick<StoreContext, 'vault'>
 
 /** The request for a summary of `body`, a Responses request whose references are resolved. */
 export function buildSummaryRequest(body: JsonObject): JsonObject {
@@ -33,26 +33,26 @@ export function buildSummaryRequest(body: JsonObject): JsonObject {
 
 /** The items a client sends instead of the conversation in later requests. */
 export function compactItems(
-  { vault }: SealedSummary,
+  { vault }: EncryptedSummary,
   owner: Owner,
   body: JsonObject,
   summary: string,
 ): JsonObject[] {
   const userMessages = parseItems(body.input).filter((item) => item.role === 'user' && !isSummary(item))
-  const sealed = summaryPrefix + vault.seal(summary, buildSealContext(owner))
+  const encrypted = summaryPrefix + vault.encrypt(summary, buildEncryptionContext(owner))
   return [
     ...userMessages.map((item) => ({ id: newId('msg'), type: 'message', status: 'completed', ...item })),
-    { id: newId('cmp'), type: 'compaction', encrypted_content: sealed },
+    { id: newId('cmp'), type: 'compaction', encrypted_content: encrypted },
   ]
 }
 
 /** Turns summaries of this gateway into messages; a vendor's compactions are left unchanged. */
-export function openSummaries({ vault }: SealedSummary, owner: Owner, items: JsonObject[]): JsonObject[] {
+export function openSummaries({ vault }: EncryptedSummary, owner: Owner, items: JsonObject[]): JsonObject[] {
   return items.map((item) => {
-    const sealed = item.type === 'compaction' ? asString(item.encrypted_content) : undefined
-    if (!sealed?.startsWith(summaryPrefix)) return item
+    const encrypted = item.type === 'compaction' ? asString(item.encrypted_content) : undefined
+    if (!encrypted?.startsWith(summaryPrefix)) return item
     try {
-      const summary = vault.open(sealed.slice(summaryPrefix.length), buildSealContext(owner))
+      const summary = vault.decrypt(encrypted.slice(summaryPrefix.length), buildEncryptionContext(owner))
       return toMessage('user', preface + summary)
     } catch {
       throw invalidFieldError(
@@ -67,7 +67,7 @@ function isSummary({ content }: JsonObject): boolean {
   return asString(asObjects(content)[0]?.text)?.startsWith(preface) === true
 }
 
-function buildSealContext({ organizationId, workspaceId }: Owner): string {
+function buildEncryptionContext({ organizationId, workspaceId }: Owner): string {
   return `compaction ${organizationId} ${workspaceId}`
 }
 
@@ -79,7 +79,7 @@ function parseItems(input: unknown): JsonObject[] {
 function toText(item: JsonObject): JsonObject[] {
   if (asString(item.role) !== undefined) return [item]
   if (item.type === 'reasoning') return []
-  const { id: _id, type, status: _status, encrypted_content: _sealed, ...rest } = item
+  const { id: _id, type, status: _status, encrypted_content: _encrypted, ...rest } = item
   const isResult = asString(type)?.endsWith('_output') === true
   return [toMessage(isResult ? 'user' : 'assistant', `[${asString(type) ?? 'item'}] ${JSON.stringify(rest)}`)]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { buildFakeCatalogue, buildFakeRequest } from '../../../test/support/fake-routing.ts'
+import { buildFakeCatalog, buildFakeRequest } from '../../../test/support/fake-routing.ts'
 import type { ModelCall } from '../../formats/call/call.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { encodeFor } from '../upstream/translate.ts'
@@ -77,11 +77,9 @@ describe.each(Object.keys(formats) as (keyof typeof formats)[])('a request in th
 })
 
 test('a rewritten request is encoded, not passed through, for an upstream of its own format', () => {
-  const [model] = buildFakeCatalogue([
-    { id: 'test/model', endpoints: [{ provider: 'acme', price: 1 }] },
-  ]).models
+  const [model] = buildFakeCatalog([{ id: 'test/model', endpoints: [{ provider: 'acme', price: 1 }] }]).models
   const [endpoint] = model?.endpoints ?? []
-  if (!model || !endpoint) throw new Error('the catalogue has no endpoint')
+  if (!model || !endpoint) throw new Error('the catalog has no endpoint')
   const request = buildFakeRequest({ model: 'test/model', ...bodies.chat })
   expect(encodeFor(request, model, endpoint)).toMatchObject({ isPassThrough: true })
 

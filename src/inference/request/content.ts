@@ -11,7 +11,7 @@ import {
 } from '../../formats/call/size.ts'
 import { chat } from '../../formats/chat/chat.ts'
 import { wireCapabilities } from '../../formats/vocabulary.ts'
-import type { ClientCodec, Dialect, Target } from '../../formats/wire-format.ts'
+import type { ClientCodec, Target, WireFormat } from '../../formats/wire-format.ts'
 import { asString, type JsonObject } from '../../platform/json/json-values.ts'
 import type { ClientFormat } from './client-format.ts'
 
@@ -113,11 +113,11 @@ export class RequestContent {
 
   /** The same request with another call. The body is encoded from it too, for logs and for replies that echo the request. */
   rewrite(
-    { dialect }: ClientFormat,
+    { wireFormat }: ClientFormat,
     call: ModelCall,
     { isLarge }: Pick<ReceivedFacts, 'isLarge'> = this.received,
   ): RequestContent {
-    const encoded = encodePrompt(dialect ?? chat, call)
+    const encoded = encodePrompt(wireFormat ?? chat, call)
     const body = { ...omit(this.body, promptFields), ...encoded }
     return new RequestContent(call, body, null, { ...this.received, isLarge })
   }
@@ -151,13 +151,13 @@ const promptFields: ReadonlySet<string> = new Set([
 ])
 
 /** The prompt as the body of a request in this format. */
-export function encodePrompt(dialect: Dialect, call: ModelCall): JsonObject {
-  const { body } = dialect.upstream.encodeRequest(call, buildPermissiveTarget(dialect, call))
+export function encodePrompt(wireFormat: WireFormat, call: ModelCall): JsonObject {
+  const { body } = wireFormat.upstream.encodeRequest(call, buildPermissiveTarget(wireFormat, call))
   return Object.fromEntries(Object.entries(body).filter(([name]) => promptFields.has(name)))
 }
 
 /** Drops nothing that the format can carry. */
-function buildPermissiveTarget({ upstream }: Dialect, { stream }: ModelCall): Target {
+function buildPermissiveTarget({ upstream }: WireFormat, { stream }: ModelCall): Target {
   return {
     model: '',
     stream,

@@ -116,7 +116,7 @@ async function loadHistory(
   return { items, bytes, ids: new Set(items.flatMap(({ id }) => asString(id) ?? [])) }
 }
 
-/** A response that failed or was cancelled cannot be continued. */
+/** A response that failed or was canceled cannot be continued. */
 const unusableStatuses = new Set<unknown>(['failed', 'cancelled'])
 
 async function loadPreviousTurns(
@@ -129,7 +129,7 @@ async function loadPreviousTurns(
   if (unusableStatuses.has(status))
     throw invalidFieldError(
       'previous_response_id',
-      `is a response that ${status === 'failed' ? 'failed' : 'was cancelled'}`,
+      `is a response that ${status === 'failed' ? 'failed' : 'was canceled'}`,
     )
   return loadConversation(gateway, owner, id, maxBytes)
 }

@@ -16,7 +16,7 @@ export const formats = {
     presetTarget: presetTargets.chat,
     requestCodec: chat.client,
     replyCodec: chat.client,
-    dialect: chat,
+    wireFormat: chat,
   },
   /** Not an upstream format: the prompt becomes a message. */
   completions: {
@@ -25,7 +25,7 @@ export const formats = {
     presetTarget: presetTargets.completions,
     requestCodec: completions,
     replyCodec: completions,
-    dialect: null,
+    wireFormat: null,
   },
   messages: {
     name: 'messages',
@@ -33,7 +33,7 @@ export const formats = {
     presetTarget: presetTargets.messages,
     requestCodec: messages.client,
     replyCodec: messages.client,
-    dialect: messages,
+    wireFormat: messages,
   },
   responses: {
     name: 'responses',
@@ -41,7 +41,7 @@ export const formats = {
     presetTarget: presetTargets.responses,
     requestCodec: responses.client,
     replyCodec: responses.client,
-    dialect: responses,
+    wireFormat: responses,
   },
   gemini: {
     name: 'gemini',
@@ -49,7 +49,7 @@ export const formats = {
     presetTarget: presetTargets.gemini,
     requestCodec: gemini.client,
     replyCodec: gemini.client,
-    dialect: gemini,
+    wireFormat: gemini,
   },
   ollamaChat: {
     name: 'ollama-chat',
@@ -57,7 +57,7 @@ export const formats = {
     presetTarget: presetTargets.ollamaChat,
     requestCodec: ollamaChat,
     replyCodec: ollamaChat,
-    dialect: null,
+    wireFormat: null,
   },
   ollamaGenerate: {
     name: 'ollama-generate',
@@ -65,7 +65,7 @@ export const formats = {
     presetTarget: presetTargets.ollamaGenerate,
     requestCodec: ollamaGenerate,
     replyCodec: ollamaGenerate,
-    dialect: null,
+    wireFormat: null,
   },
   cohereChat: {
     name: 'cohere-chat',
@@ -73,7 +73,7 @@ export const formats = {
     presetTarget: presetTargets.cohereChat,
     requestCodec: cohereChat,
     replyCodec: cohereChat,
-    dialect: null,
+    wireFormat: null,
   },
   /** Some editors send a Responses body to the chat operation and expect chat chunks. */
   responsesAsChat: {
@@ -82,6 +82,6 @@ export const formats = {
     presetTarget: presetTargets.responses,
     requestCodec: responses.client,
     replyCodec: chat.client,
-    dialect: null,
+    wireFormat: null,
   },
 } as const satisfies Record<string, ClientFormat>

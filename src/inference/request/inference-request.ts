@@ -49,7 +49,7 @@ export interface SettledReply {
   summary: ReplySummary | null
   /** Of the last attempt; null if there was none. */
   candidate: Candidate | null
-  upstreamDialect: string
+  upstreamWireFormat: string
   /** Fields of the request that the translation dropped. */
   dropped: string[]
   /** Its charge, and those of the requests it has made. */

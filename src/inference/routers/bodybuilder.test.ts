@@ -81,8 +81,8 @@ test('a long run of separators takes no time', () => {
 
 test('a prompt that names many models is a bounded number of requests', () => {
   const many = Array.from({ length: 40 }, (_, index) => `maker${index}/model${index}`)
-  const catalogue = many.map((id) => ({ id, author: id.slice(0, id.indexOf('/')), listed_at: 0 }))
+  const catalog = many.map((id) => ({ id, author: id.slice(0, id.indexOf('/')), listed_at: 0 }))
   const parts = [{ kind: 'text' as const, text: `Say hello using ${many.join(', ')}` }]
-  const { requests } = buildRequestBodies({ messages: [{ role: 'user', parts }] }, catalogue)
+  const { requests } = buildRequestBodies({ messages: [{ role: 'user', parts }] }, catalog)
   expect(requests.map(({ model }) => model)).toEqual(many.slice(0, 16))
 })

@@ -233,7 +233,7 @@ describe('pareto-code', () => {
     expect([0.66, 0.65, 0.33, 0.32].map(resolveCodingTier)).toEqual(['high', 'medium', 'medium', 'low'])
   })
 
-  test('an empty tier is replaced by a neighbour; without scores the best standing decides', () => {
+  test('an empty tier is replaced by a neighbor; without scores the best standing decides', () => {
     const selection = selectPareto(models.slice(2, 3), options)
     expect(selection?.models).toEqual(['a/fair'])
     expect(selection?.reason).toContain('The high tier has no model')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { buildCatalogue, type Catalogue } from '../../catalog/catalog.ts'
+import { buildCatalog, type Catalog } from '../../catalog/catalog.ts'
 import { declaredModel } from '../../catalog/declared-model.ts'
 import { hasOutput, type Model } from '../../catalog/model.ts'
 import { providers } from '../../catalog/providers/all.ts'
@@ -9,9 +9,9 @@ import { estimateStanding } from './standing.ts'
 const now = Date.parse('2026-11-18T00:00:00Z')
 const year = 365 * 86_400
 
-function build(models: object[] = []): Catalogue {
+function build(models: object[] = []): Catalog {
   const environment = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }
-  return buildCatalogue({
+  return buildCatalog({
     settings: { providers: [], models: models.map((model) => declaredModel.parse(model)) },
     providers,
     environment,
@@ -24,7 +24,7 @@ function declare(id: string, fields: object = {}) {
 }
 
 describe('standing', () => {
-  const catalogue = build([
+  const catalog = build([
     declare('acme/large-2'),
     declare('acme/large-3'),
     declare('acme/wide-1', { context_length: 1_000_000, supported_parameters: ['tools', 'reasoning'] }),
@@ -37,9 +37,9 @@ describe('standing', () => {
     }),
   ])
   const standingOf = (id: string) => {
-    const model = catalogue.bySlug.get(id)
+    const model = catalog.bySlug.get(id)
     if (!model) throw new Error(`${id} is missing`)
-    return estimateStanding(catalogue, model, now)
+    return estimateStanding(catalog, model, now)
   }
 
   test('the newest release of a family is above the others', () => {
@@ -58,12 +58,12 @@ describe('standing', () => {
 })
 
 test('every price tier of the built-in catalog has a current, capable model to prefer', () => {
-  const catalogue = build()
-  const priced = catalogue.models.flatMap((model) => {
+  const catalog = build()
+  const priced = catalog.models.flatMap((model) => {
     const usable = model.callable.filter(({ provider, service_tier }) => !provider.inProcess && !service_tier)
     const isListed = hasOutput(model, 'text') && !model.id.includes(':') && usable.length > 0
     return isListed
-      ? [{ ...describeCandidate(catalogue, model), price: Math.min(...usable.map((e) => e.price)) }]
+      ? [{ ...describeCandidate(catalog, model), price: Math.min(...usable.map((e) => e.price)) }]
       : []
   })
   const percentiles = computePercentiles(priced)
@@ -75,7 +75,7 @@ test('every price tier of the built-in catalog has a current, capable model to p
   }
 })
 
-function describeCandidate(catalogue: Catalogue, model: Model) {
+function describeCandidate(catalog: Catalog, model: Model) {
   return {
     ...{
       id: model.id,
@@ -86,6 +86,6 @@ function describeCandidate(catalogue: Catalogue, model: Model) {
       throughput: null,
     },
     ...{ score: null, codingScore: null, taskShare: 0, spendShare: 0 },
-    standing: estimateStanding(catalogue, model, now),
+    standing: estimateStanding(catalog, model, now),
   }
 }

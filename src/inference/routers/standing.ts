@@ -1,4 +1,4 @@
-import type { Catalogue } from '../../catalog/catalog.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
 import type { Model } from '../../catalog/model.ts'
 
 /** What shows in a model's record that it is meant for demanding work. */
@@ -20,26 +20,26 @@ const manyProviders = 8
 
 const weights = { isCurrent: 0.5, capabilities: 0.3, providers: 0.2 }
 
-const latestModels = new WeakMap<Catalogue, ReadonlySet<Model>>()
+const latestModels = new WeakMap<Catalog, ReadonlySet<Model>>()
 
 /**
  * How strong and well known a model is by the facts of the catalog, from 0 to 1: whether it is the newest release of
  * its family and stays available, what it can do, and how many providers sell it. Ranks models that no benchmark
  * has measured: their price alone says little.
  */
-export function estimateStanding(catalogue: Catalogue, model: Model, now: number): number {
-  const isCurrent = latestOf(catalogue).has(model) && !isOld(model, now) && !isWithdrawn(model, now)
+export function estimateStanding(catalog: Catalog, model: Model, now: number): number {
+  const isCurrent = latestOf(catalog).has(model) && !isOld(model, now) && !isWithdrawn(model, now)
   const capable = capabilities.filter((has) => has(model)).length / capabilities.length
   const providers = new Set(model.endpoints.map(({ provider }) => provider.slug)).size
   const known = Math.min(1, Math.log2(1 + providers) / Math.log2(1 + manyProviders))
   return (isCurrent ? weights.isCurrent : 0) + weights.capabilities * capable + weights.providers * known
 }
 
-function latestOf(catalogue: Catalogue): ReadonlySet<Model> {
-  const known = latestModels.get(catalogue)
+function latestOf(catalog: Catalog): ReadonlySet<Model> {
+  const known = latestModels.get(catalog)
   if (known) return known
-  const latest = new Set(catalogue.latest.values())
-  latestModels.set(catalogue, latest)
+  const latest = new Set(catalog.latest.values())
+  latestModels.set(catalog, latest)
   return latest
 }
 

@@ -3,7 +3,7 @@ import type { Message } from '../../formats/call/call.ts'
 import {
   buildJudgeCall,
   isHumanTurn,
-  parseJudgement,
+  parseJudgment,
   readStageSignals,
   type SwitchyardAlgorithm,
   type SwitchyardQuery,
@@ -116,7 +116,7 @@ describe('judge', () => {
     const call = buildJudgeCall({ messages: [human('x'.repeat(10_000)), ...toolTurns(ok)] })
     expect(JSON.stringify(call).length).toBeLessThan(8000)
     expect(call.messages[1]?.parts[0]).toMatchObject({ text: expect.stringContaining('xxx') })
-    expect(['0', '5', '6', '10', 'Rating: 8.', '4.5', 'hard', ''].map(parseJudgement)).toEqual([
+    expect(['0', '5', '6', '10', 'Rating: 8.', '4.5', 'hard', ''].map(parseJudgment)).toEqual([
       'weak',
       'weak',
       'strong',

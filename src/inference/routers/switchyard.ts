@@ -168,7 +168,7 @@ function isText(part: Message['parts'][number]): part is Extract<typeof part, { 
 }
 
 /** Null if the reply has no rating. */
-export function parseJudgement(reply: string): Tier | null {
+export function parseJudgment(reply: string): Tier | null {
   const rating = /\b(10|\d)(?:\.\d+)?\b/.exec(reply.slice(0, 200))?.[1]
   if (rating === undefined) return null
   return Number(rating) > demandingRating ? 'strong' : 'weak'

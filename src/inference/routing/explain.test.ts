@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Benchmarks } from '../../catalog/benchmarks/benchmarks.ts'
-import { buildCatalogue } from '../../catalog/catalog.ts'
+import { buildCatalog } from '../../catalog/catalog.ts'
 import type { DeclaredProvider } from '../../catalog/declared.ts'
 import { declaredModel, type ModelDeclaration } from '../../catalog/declared-model.ts'
 import { HealthRegistry } from '../../catalog/health/health-registry.ts'
@@ -41,7 +41,7 @@ function model(id: string, prices: Record<string, string>, aliases: string[] = [
   return { id, name: id, aliases, endpoints }
 }
 
-const catalogue = buildCatalogue({
+const catalog = buildCatalog({
   settings: {
     providers: [provider('ant'), provider('bee'), provider('cat')],
     models: [
@@ -66,7 +66,7 @@ function decide(
   health = new HealthRegistry(),
   preferences: ProviderPreferences = {},
 ): ExplainedDecision {
-  const resolved = slugs.map((slug) => findModel(catalogue, slug) as ResolvedModel)
+  const resolved = slugs.map((slug) => findModel(catalog, slug) as ResolvedModel)
   const state = { health, benchmarks: new Benchmarks().current, random: () => 0, now }
   const query = {
     models: resolved,
@@ -77,7 +77,7 @@ function decide(
     task: 'text' as const,
     policy: computeEffectivePolicy({}),
     byokKeys: [],
-    providerByName: catalogue.providerByName,
+    providerByName: catalog.providerByName,
     stickyKeyFor: () => null,
   }
   const decision = completeRoute(prepareRoute(query), query, state, () => null)
@@ -218,7 +218,7 @@ describe('an explanation', () => {
 
   test('the health of an endpoint, and when one that is cooling down is used again', () => {
     const health = new HealthRegistry()
-    const [ant, bee] = findModel(catalogue, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
+    const [ant, bee] = findModel(catalog, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
     health.getOrCreate(ant ?? '').recordSuccess(now, { firstTokenMs: 120, tokensPerSecond: 55.555 })
     health.getOrCreate(bee ?? '').recordFailure(now, { kind: 'rate_limit_exceeded', retryAfterMs: 12_000 })
     const { available, excluded } = explainDecision(decide(['acme/pet-2'], health), null).endpoints
@@ -234,7 +234,7 @@ describe('an explanation', () => {
 
   test('endpoints that are too slow are not load balanced', () => {
     const health = new HealthRegistry()
-    const [ant] = findModel(catalogue, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
+    const [ant] = findModel(catalog, 'acme/pet-2')?.model.endpoints.map(({ id }) => id) ?? []
     health.getOrCreate(ant ?? '').recordSuccess(now, { firstTokenMs: 5000, tokensPerSecond: 1 })
     const preferences = { preferred_max_latency: 1 }
     const { available } = explainDecision(decide(['acme/pet-2'], health, preferences), null).endpoints
@@ -260,7 +260,7 @@ describe('an explanation', () => {
 })
 
 describe('the examples of docs/routing.md', () => {
-  const endpoints = findModel(catalogue, 'acme/pet-2')?.model.endpoints ?? []
+  const endpoints = findModel(catalog, 'acme/pet-2')?.model.endpoints ?? []
   const [ant = '', bee = '', cat = ''] = endpoints.map(({ id }) => id)
 
   function measured(): HealthRegistry {

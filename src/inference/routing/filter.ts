@@ -4,7 +4,7 @@ import { ruleApplies } from '../../catalog/model-rule.ts'
 import type { ModelCall } from '../../formats/call/call.ts'
 import type { BillingUnit } from '../../formats/call/units.ts'
 import { fieldNames } from '../../formats/fields.ts'
-import { parameterNames, type TaskTraits, taskDialects, tasks } from '../../formats/vocabulary.ts'
+import { parameterNames, type TaskTraits, tasks, taskWireFormats } from '../../formats/vocabulary.ts'
 import { findEndpointBlock, isZdrEnforced } from '../../governance/policy/guard.ts'
 import type { RoutingQuery, TierAccess } from './query.ts'
 import { findSelectorIndex, isIgnored, isSelectedByTag, type SelectorList } from './selectors.ts'
@@ -62,7 +62,7 @@ export function findExclusion(
   model: Model,
   endpoint: Endpoint,
 ): ExclusionReason | undefined {
-  const dialects = taskDialects[rules.query.task]
+  const wireFormats = taskWireFormats[rules.query.task]
   if (!isTierAllowed(rules, tiers, endpoint)) return 'service_tier'
   const blockedBy = rules.hasGuardrails ? findEndpointBlock(rules.query.policy, model, endpoint) : undefined
   if (blockedBy) return `guardrail:${blockedBy}`
@@ -75,7 +75,7 @@ export function findExclusion(
   if (rules.maxPrice && isOverMaxPrice(endpoint, rules.maxPrice)) return 'max_price'
   if (rules.requiredParameters && !hasParameters(endpoint, rules.requiredParameters))
     return 'require_parameters'
-  return endpoint.dialects.some((name) => dialects.has(name)) ? undefined : 'dialect'
+  return endpoint.wireFormats.some((name) => wireFormats.has(name)) ? undefined : 'dialect'
 }
 
 /** Why the installation's credential cannot be used. */
@@ -186,13 +186,13 @@ export function expandQuantizations({
   return new Set(quantizations.flatMap((name) => [name, ...(finerQuantizations[name] ?? [])]))
 }
 
-/** Only these are listed for endpoints; the dialects handle the other fields. */
-const catalogueParameters = new Set<string>(parameterNames)
+/** Only these are listed for endpoints; the wire formats handle the other fields. */
+const catalogParameters = new Set<string>(parameterNames)
 
-/** Every parameter the client sent, by its name in the catalogue. */
+/** Every parameter the client sent, by its name in the catalog. */
 export function listSentParameters(call: ModelCall): string[] {
   return Object.entries(fieldNames).flatMap(([field, name]) =>
-    call[field as keyof typeof fieldNames] !== undefined && catalogueParameters.has(name) ? [name] : [],
+    call[field as keyof typeof fieldNames] !== undefined && catalogParameters.has(name) ? [name] : [],
   )
 }
 

@@ -1,6 +1,6 @@
 import type { ResolvedModel } from '../../catalog/lookup.ts'
 import type { Endpoint, Model } from '../../catalog/model.ts'
-import { listDialects } from '../../formats/vocabulary.ts'
+import { listWireFormats } from '../../formats/vocabulary.ts'
 import { isUnrestricted } from '../../governance/policy/guard.ts'
 import { type Candidate, createCandidate } from './candidate.ts'
 import {
@@ -49,11 +49,11 @@ export function prepareRoute(query: RoutingQuery): PreparedRoute {
 export function hasUsableEndpoint(model: Model, query: RoutingQuery): boolean {
   const rules = buildRules(query)
   const { byokKeys } = query
-  const dialects = listDialects(model.output_modalities)
+  const wireFormats = listWireFormats(model.output_modalities)
   return model.endpoints.some((endpoint) => {
     const reason = findExclusion(rules, allTiers, model, endpoint)
     if (reason !== undefined && reason !== 'dialect') return false
-    if (!endpoint.dialects.some((name) => dialects.has(name))) return false
+    if (!endpoint.wireFormats.some((name) => wireFormats.has(name))) return false
     if (findSharedExclusion(rules, model, endpoint, byokKeys) === undefined) return true
     return byokKeys.some((key) => isByokKeyUsable(rules, model, endpoint, key))
   })

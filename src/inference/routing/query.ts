@@ -1,5 +1,5 @@
 import type { ByokKey } from '../../catalog/byok-keys.ts'
-import type { Catalogue } from '../../catalog/catalog.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
 import type { ResolvedModel } from '../../catalog/lookup.ts'
 import type { ModelCall } from '../../formats/call/call.ts'
 import type { PlainPrompt } from '../../formats/call/plain-prompt.ts'
@@ -28,7 +28,7 @@ export interface RoutingQuery {
   region: DataRegion
   policy: EffectivePolicy
   byokKeys: readonly ByokKey[]
-  providerByName: Catalogue['providerByName']
+  providerByName: Catalog['providerByName']
   /** Identifies the conversation for sticky routing; null when it makes no difference. */
   stickyKeyFor: (modelId: string) => string | null
 }

@@ -1,4 +1,4 @@
-import type { Catalogue } from '../../catalog/catalog.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
 import type { Endpoint } from '../../catalog/model.ts'
 import type { TierAccess } from './query.ts'
 
@@ -13,7 +13,7 @@ export type SelectorList = readonly EndpointSelector[]
 
 export function resolveSelectors(
   names: readonly string[] | null | undefined,
-  providerByName: Catalogue['providerByName'],
+  providerByName: Catalog['providerByName'],
 ): SelectorList | null {
   if (!names) return null
   return names.map((name) => ({

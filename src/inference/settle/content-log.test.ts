@@ -10,7 +10,7 @@ import { resetRouting } from '../../../test/support/harness.ts'
 import {
   type ScenarioName,
   scenarios,
-  textDialects,
+  textWireFormats,
   vendorErrors,
   vendorReply,
 } from '../../../test/support/replies.ts'
@@ -57,7 +57,7 @@ describeWithUpstreams(
     })
 
     for (const format of formatNames) {
-      for (const upstream of textDialects) {
+      for (const upstream of textWireFormats) {
         for (const stream of [false, true]) {
           const way = `${format} over ${upstream}, ${stream ? 'streamed' : 'whole'}`
           const logReply = async (name: ScenarioName) => {
@@ -311,7 +311,7 @@ describe('Transcript', () => {
       type: 'part-start',
       choice: 0,
       part: 0,
-      content: { kind: 'opaque', dialect: 'chat', value: {} },
+      content: { kind: 'opaque', wireFormat: 'chat', value: {} },
     })
     transcript.add({ type: 'reply-end' })
     expect(transcript.toText()).toEqual({ completion: null, reasoning: null, tool_calls: [] })

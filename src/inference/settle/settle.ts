@@ -136,7 +136,7 @@ export function buildCheckpoint(
   if (!candidate) return null
   const checkpoint: Checkpoint = {
     place: {
-      ...buildUpstreamTarget(gateway, candidate, trace.translation?.dialect.name ?? ''),
+      ...buildUpstreamTarget(gateway, candidate, trace.translation?.wireFormat.name ?? ''),
       pricing: pricingOf(gateway, resolveServingEndpoint(candidate, summary)),
     },
     reply: buildBillableReply(summary),
@@ -214,10 +214,10 @@ function notifySettled(
   { candidate, translation }: RequestTrace,
   { status, summary, charge }: Outcome,
 ): void {
-  const upstreamDialect = translation?.dialect.name ?? ''
+  const upstreamWireFormat = translation?.wireFormat.name ?? ''
   const dropped = translation?.upstreamRequest.dropped ?? []
   const cost = charge.cost + (work?.bill.nested ?? 0n)
-  for (const notify of onSettled) notify({ status, summary, candidate, upstreamDialect, dropped, cost })
+  for (const notify of onSettled) notify({ status, summary, candidate, upstreamWireFormat, dropped, cost })
 }
 
 /** Resolves when the settlement is durable. */
@@ -274,7 +274,7 @@ function createSettlement(
   const { finish_reason, native_finish_reason } = toFinishColumns(summary?.finishReasons[0])
   const settled: SettledGeneration = {
     draft: draft.generation,
-    target: buildUpstreamTarget(gateway, candidate, translation?.dialect.name ?? ''),
+    target: buildUpstreamTarget(gateway, candidate, translation?.wireFormat.name ?? ''),
     charge,
     end: {
       status,

@@ -1,4 +1,4 @@
-import type { DialectName } from '../../formats/vocabulary.ts'
+import type { WireFormatName } from '../../formats/vocabulary.ts'
 import type { ReplyContext, ReplySummary } from '../../formats/wire-format.ts'
 import type { Charge } from '../../ledger/charge.ts'
 import type { GenerationStatus } from '../../platform/db/generation-table.ts'
@@ -15,7 +15,7 @@ import type { Translation } from '../upstream/translate.ts'
 
 /** What failover and records need to know of a request encoded for one upstream. */
 export interface AttemptedTranslation {
-  dialect: { name: DialectName }
+  wireFormat: { name: WireFormatName }
   upstreamRequest: { dropped: string[] }
   isPassThrough: boolean
   /** How the prompt was shortened. */

@@ -37,7 +37,7 @@ export async function classifyPrompt(
   slug: string,
   lines: NestedRequestLine[],
 ): Promise<Classification[]> {
-  const model = findModelForTask(gateway.catalogue, slug, 'moderations')
+  const model = findModelForTask(gateway.catalog, slug, 'moderations')
   if (!model) throw gatewayError('no_endpoints')
   const batches = buildModerationBatches(request.content.call, model.input_modalities.includes('image'))
   const prepared: PreparedBatch[] = []

@@ -29,8 +29,8 @@ export async function moderate<R extends ModelRequest>(gateway: Gateway, request
 }
 
 /** Whether classifying a prompt may cost something. */
-function hasPrice({ catalogue }: Gateway, slug: string): boolean {
-  const endpoints = findModelForTask(catalogue, slug, 'moderations')?.endpoints ?? []
+function hasPrice({ catalog }: Gateway, slug: string): boolean {
+  const endpoints = findModelForTask(catalog, slug, 'moderations')?.endpoints ?? []
   return endpoints.some(({ price_state }) => price_state !== 'free')
 }
 

@@ -67,7 +67,7 @@ function findCut(text: string, end: number): number {
   return isSplit ? end - 1 : end
 }
 
-/** Neighbouring inputs of one kind as one, so that many short messages do not become many requests. */
+/** Neighboring inputs of one kind as one, so that many short messages do not become many requests. */
 function packInputs(inputs: readonly ModerationTextInput[]): ModerationTextInput[] {
   const packed: ModerationTextInput[] = []
   for (const input of inputs) {

@@ -73,9 +73,9 @@ function encodeBody(
   candidate: Candidate,
 ) {
   const cost = buildCost(charge, candidate, request.work)
-  const { dialect, isPassThrough } = translation
+  const { wireFormat, isPassThrough } = translation
   if (isPassThrough && reply.body)
-    return dialect.passthrough.passReply(reply.body, context, cost, charge.usage)
+    return wireFormat.passthrough.passReply(reply.body, context, cost, charge.usage)
   return request.format.replyCodec.encodeReply(
     { ...collectReply(reply.events), usage: charge.usage },
     context,

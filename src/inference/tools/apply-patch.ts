@@ -62,7 +62,7 @@ function createInstance(reader: OperationReader): ToolInstance {
     needsClient: (call) => typeof reader.read(call) !== 'string',
     toClientCall: (call) => ({
       kind: 'opaque',
-      dialect: 'responses',
+      wireFormat: 'responses',
       value: buildCallItem(call, reader.read(call)),
     }),
     // Only for a call that is not sent to the client: the model gets the reason.

@@ -10,7 +10,7 @@ function restore(...items: (JsonObject | string)[]) {
   const messages: Message[] = items.map((item) =>
     typeof item === 'string'
       ? { role: 'user', parts: [{ kind: 'text', text: item }] }
-      : { role: 'assistant', parts: [{ kind: 'opaque', dialect: 'responses', value: item }] },
+      : { role: 'assistant', parts: [{ kind: 'opaque', wireFormat: 'responses', value: item }] },
   )
   const { messages: restored, approved } = restoreMcpCalls(messages, functionNameOf)
   return { parts: restored.flatMap(({ role, parts }) => parts.map((part) => ({ role, ...part }))), approved }

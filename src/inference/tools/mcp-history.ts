@@ -27,7 +27,7 @@ export function restoreMcpCalls(
 }
 
 function isMcpItem(part: Part): part is OpaquePart {
-  return part.kind === 'opaque' && part.dialect === 'responses' && itemTypes.has(part.value.type)
+  return part.kind === 'opaque' && part.wireFormat === 'responses' && itemTypes.has(part.value.type)
 }
 
 const itemTypes: ReadonlySet<unknown> = new Set([

@@ -60,7 +60,9 @@ function isRunByProviders(
 
 function isMcpEntry(tool: Tool): tool is NativeTool {
   return (
-    tool.kind === 'native' && (tool.dialect === 'responses' || tool.dialect === 'chat') && tool.type === 'mcp'
+    tool.kind === 'native' &&
+    (tool.wireFormat === 'responses' || tool.wireFormat === 'chat') &&
+    tool.type === 'mcp'
   )
 }
 
@@ -96,7 +98,7 @@ function rejectForeignServers(tools: readonly Tool[], body: JsonObject, format: 
 }
 
 function isToolset(tool: Tool): tool is NativeTool {
-  return tool.kind === 'native' && tool.dialect === 'messages' && tool.type === 'mcp_toolset'
+  return tool.kind === 'native' && tool.wireFormat === 'messages' && tool.type === 'mcp_toolset'
 }
 
 /** Where there are sets of tools, only the servers they name are used. */
@@ -115,7 +117,7 @@ function convertServers(servers: readonly JsonObject[], tools: readonly Tool[]):
       ...(toolset ? describeToolset(toolset) : { allowed_tools: configuration?.allowed_tools ?? undefined }),
     })
     const value = { type: 'mcp', parameters, field: `mcp_servers[${index}]` }
-    return [{ kind: 'native', dialect: 'messages', type: toolType, value }]
+    return [{ kind: 'native', wireFormat: 'messages', type: toolType, value }]
   })
 }
 

@@ -95,7 +95,7 @@ export const mcp = defineServerTool({
       },
       toClientCall: (call) => ({
         kind: 'opaque',
-        dialect: 'responses',
+        wireFormat: 'responses',
         value: { ...describeCall(call), type: 'mcp_approval_request', id: `${approvalPrefix}${call.id}` },
       }),
       server: { label: settings.server_label, functionOf: (tool: string) => functionOf.get(tool) },
@@ -141,7 +141,7 @@ function describeTools(label: string, tools: readonly McpTool[]): OutputPart {
     annotations: { read_only: isReadOnly },
   }))
   const value = { type: 'mcp_list_tools', server_label: label, tools: listed, error: null }
-  return { kind: 'opaque', dialect: 'responses', value }
+  return { kind: 'opaque', wireFormat: 'responses', value }
 }
 
 /** Only the Responses format has approvals; without a rule every call there needs one. */

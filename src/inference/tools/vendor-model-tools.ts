@@ -8,8 +8,8 @@ export const vendorImageType = 'image_generation'
 
 /** Tools of vendors that call other models, as tools of the gateway where a provider cannot run them. */
 export function convertModelTool(tool: NativeTool, request: ToolRequest): NativeTool {
-  if (tool.dialect === 'messages' && tool.type === vendorAdvisorType) return convertAdvisor(tool, request)
-  if (tool.dialect === 'responses' && tool.type === vendorImageType) return convertImages(tool, request)
+  if (tool.wireFormat === 'messages' && tool.type === vendorAdvisorType) return convertAdvisor(tool, request)
+  if (tool.wireFormat === 'responses' && tool.type === vendorImageType) return convertImages(tool, request)
   return tool
 }
 
@@ -17,15 +17,15 @@ export function convertModelTool(tool: NativeTool, request: ToolRequest): Native
 function convertAdvisor(tool: NativeTool, { gateway }: ToolRequest): NativeTool {
   const { model } = tool.value
   const slug = asString(model)
-  if (slug === undefined || !findModel(gateway.catalogue, slug)) return tool
+  if (slug === undefined || !findModel(gateway.catalog, slug)) return tool
   const parameters = { model: slug, forward_transcript: true }
   return { ...tool, type: 'service:advisor', value: { ...tool.value, parameters } }
 }
 
 /** Providers of the format of the tool have it themselves. */
 function convertImages(tool: NativeTool, { gateway, model }: ToolRequest): NativeTool {
-  const endpoints = findModel(gateway.catalogue, model)?.model.endpoints ?? []
-  if (endpoints.some(({ dialects, provider }) => !provider.inProcess && dialects.includes('responses')))
+  const endpoints = findModel(gateway.catalog, model)?.model.endpoints ?? []
+  if (endpoints.some(({ wireFormats, provider }) => !provider.inProcess && wireFormats.includes('responses')))
     return tool
   const { type, ...entry } = tool.value
   const parameters = Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null))

@@ -11,7 +11,7 @@ import { convertModelTool } from './vendor-model-tools.ts'
 interface VendorTool {
   /** The server tool of the gateway. */
   type: string
-  dialects: readonly string[]
+  wireFormats: readonly string[]
   types: RegExp
   toParameters(entry: JsonObject): JsonObject
   /** Fields of the gateway that the vendor would reject. */
@@ -21,7 +21,7 @@ interface VendorTool {
 const vendorTools: readonly VendorTool[] = [
   {
     type: 'service:web_search',
-    dialects: ['chat', 'responses'],
+    wireFormats: ['chat', 'responses'],
     types: /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/,
     toParameters: ({ type: _type, filters, external_web_access: _access, ...entry }) => {
       const { allowed_domains, blocked_domains, excluded_domains } = asObject(filters) ?? {}
@@ -35,7 +35,7 @@ const vendorTools: readonly VendorTool[] = [
   },
   {
     type: 'service:web_search',
-    dialects: ['messages'],
+    wireFormats: ['messages'],
     types: /^web_search_\d{8}$/,
     toParameters: ({ max_uses, allowed_domains, blocked_domains, user_location }) =>
       omitUndefined({
@@ -48,7 +48,7 @@ const vendorTools: readonly VendorTool[] = [
   },
   {
     type: 'service:web_fetch',
-    dialects: ['messages'],
+    wireFormats: ['messages'],
     types: /^web_fetch_\d{8}$/,
     toParameters: ({ max_uses, allowed_domains, blocked_domains, max_content_tokens }) =>
       omitUndefined({
@@ -67,10 +67,10 @@ const vendorTools: readonly VendorTool[] = [
  */
 export function convertVendorTool(tool: NativeTool, request: ToolRequest): NativeTool {
   const vendorTool = vendorTools.find(
-    ({ dialects, types }) => dialects.includes(tool.dialect) && types.test(tool.type),
+    ({ wireFormats, types }) => wireFormats.includes(tool.wireFormat) && types.test(tool.type),
   )
   if (!vendorTool) return convertModelTool(tool, request)
-  const model = findModel(request.gateway.catalogue, request.model)?.model
+  const model = findModel(request.gateway.catalog, request.model)?.model
   const native = findNativeSearch([model])
   const engine = asString(tool.value.engine)
   const isEngineNamed = engine !== undefined && engine !== 'native' && engine !== 'auto'
@@ -81,8 +81,8 @@ export function convertVendorTool(tool: NativeTool, request: ToolRequest): Nativ
 }
 
 /** A provider that searches in the format of the tool reads pages in it too. */
-function runsAsIs(native: NativeSearch | null, { dialect }: NativeTool): boolean {
-  return native !== null && native.dialect === dialect
+function runsAsIs(native: NativeSearch | null, { wireFormat }: NativeTool): boolean {
+  return native !== null && native.wireFormat === wireFormat
 }
 
 function canRun({ type }: VendorTool, native: NativeSearch | null, request: ToolRequest): boolean {

@@ -82,7 +82,7 @@ function choosePageReader(setup: ToolSetup, engine = 'auto'): ChosenEngine | nul
   const field = `${at}.parameters.engine`
   if (!pageEngines.includes(engine))
     throw invalidFieldError(field, `must be one of ${[...ownEngines, ...pageEngines].join(', ')}`)
-  const model = findModel(gateway.catalogue, setup.model)?.model.canonical_slug ?? null
+  const model = findModel(gateway.catalog, setup.model)?.model.canonical_slug ?? null
   return chooseEngine(gateway, engine, { byokKeys: keyContext.byokKeys, model }, field)
 }
 

@@ -78,7 +78,7 @@ function resolve(
       userLocation: settings.user_location,
     },
     {
-      models: [findModel(gateway.catalogue, model)?.model],
+      models: [findModel(gateway.catalog, model)?.model],
       byokKeys: keyContext.byokKeys,
       isRegional: region !== 'global',
     },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { ByokKey } from '../../catalog/byok-keys.ts'
-import { buildCatalogue, type Catalogue } from '../../catalog/catalog.ts'
+import { buildCatalog, type Catalog } from '../../catalog/catalog.ts'
 import type { DeclaredProvider } from '../../catalog/declared.ts'
 import { originOf } from '../../catalog/provider-settings.ts'
 import { providers } from '../../catalog/providers/all.ts'
@@ -18,8 +18,8 @@ interface Wishes {
   declared?: DeclaredProvider[]
 }
 
-function catalogWith({ environment = {}, declared = [] }: Wishes = {}): Catalogue {
-  return buildCatalogue({ settings: { providers: declared, models: [] }, providers, environment })
+function catalogWith({ environment = {}, declared = [] }: Wishes = {}): Catalog {
+  return buildCatalog({ settings: { providers: declared, models: [] }, providers, environment })
 }
 
 function byokKey(slug: string, credential: unknown): ByokKey {
@@ -29,7 +29,7 @@ function byokKey(slug: string, credential: unknown): ByokKey {
   return {
     id: 'the-id',
     provider: slug,
-    sealed: vault.seal(text, 'byok/the-id'),
+    encrypted: vault.encrypt(text, 'byok/the-id'),
     origin: originOf(provider),
     isFallback: false,
     isRequired: false,

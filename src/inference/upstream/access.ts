@@ -6,16 +6,16 @@ import {
   parseCredential,
   settingsOf,
 } from '../../catalog/credential.ts'
-import type { CatalogueProvider, Endpoint, Model } from '../../catalog/model.ts'
+import type { CatalogProvider, Endpoint, Model } from '../../catalog/model.ts'
 import type { SigningCredential } from '../../catalog/provider-auth/all.ts'
 import { originOf, type ProviderSettings, resolveAddress } from '../../catalog/provider-settings.ts'
-import type { DataRegion, DialectName } from '../../formats/vocabulary.ts'
+import type { DataRegion, WireFormatName } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Candidate } from '../routing/candidate.ts'
 
 /** The address of a provider and the credential for it. */
 export interface ProviderAccess {
-  provider: CatalogueProvider
+  provider: CatalogProvider
   baseUrl: string
   /** Appended to the path: `?api-version=...`, or empty. */
   query: string
@@ -29,7 +29,7 @@ export interface ProviderAccess {
 
 /** The access of a request to a model. */
 export interface UpstreamAccess extends ProviderAccess {
-  /** As seen with this credential: the model may have another name and fewer dialects. */
+  /** As seen with this credential: the model may have another name and fewer wire formats. */
   endpoint: Endpoint
 }
 
@@ -71,7 +71,7 @@ export function resolveFirstAccess(
 /** For a request that is not about a model. Decrypts the key too. */
 export function resolveByokAccess(
   gateway: Gateway,
-  provider: CatalogueProvider,
+  provider: CatalogProvider,
   byokKey: ByokKey,
   region: DataRegion,
 ): ProviderAccess {
@@ -86,7 +86,7 @@ export function resolveByokAccess(
 /** The credential and its settings, or why it cannot be used. */
 function openByokKey(
   gateway: Gateway,
-  provider: CatalogueProvider,
+  provider: CatalogProvider,
   byokKey: ByokKey,
   region: DataRegion,
 ): ResolvedCredential | string {
@@ -107,7 +107,7 @@ function openByokKey(
 
 const sharedAccesses = new WeakMap<Endpoint, Map<DataRegion, UpstreamAccess>>()
 
-/** With the installation's credential. Cached, because a catalogue is immutable. */
+/** With the installation's credential. Cached, because a catalog is immutable. */
 function resolveSharedAccess(candidate: Candidate, region: DataRegion): UpstreamAccess {
   const { endpoint } = candidate
   const byRegion = sharedAccesses.get(endpoint) ?? new Map<DataRegion, UpstreamAccess>()
@@ -120,19 +120,19 @@ function resolveSharedAccess(candidate: Candidate, region: DataRegion): Upstream
 
 function openCredential(
   gateway: Gateway,
-  provider: CatalogueProvider,
-  { id, sealed }: ByokKey,
+  provider: CatalogProvider,
+  { id, encrypted }: ByokKey,
 ): Credential | null {
   gateway.secretUses.add('byok_key', id)
   try {
-    return parseCredential(gateway.vault.open(sealed, `byok/${id}`), credentialFormOf(provider))
+    return parseCredential(gateway.vault.decrypt(encrypted, `byok/${id}`), credentialFormOf(provider))
   } catch {
     // The message of the error may contain part of the credential.
     return null
   }
 }
 
-function collectDefaultSettings({ settings = {} }: CatalogueProvider): ProviderSettings {
+function collectDefaultSettings({ settings = {} }: CatalogProvider): ProviderSettings {
   const defaults = Object.entries(settings).flatMap(([name, { fallback }]) =>
     fallback === undefined ? [] : [[name, fallback]],
   )
@@ -141,7 +141,7 @@ function collectDefaultSettings({ settings = {} }: CatalogueProvider): ProviderS
 
 /** Null if the request must stay in its region and the credential is for another one. */
 function resolveRegionSettings(
-  { dataResidency }: CatalogueProvider,
+  { dataResidency }: CatalogProvider,
   settings: ProviderSettings,
   region: DataRegion,
 ): ProviderSettings | null {
@@ -194,17 +194,14 @@ function buildAccess(endpoint: Endpoint, signing: SigningAccess, region: DataReg
   return { endpoint: reached, ...addressProvider(provider, signing) }
 }
 
-function addressProvider(
-  provider: CatalogueProvider,
-  { credential, settings }: SigningAccess,
-): ProviderAccess {
+function addressProvider(provider: CatalogProvider, { credential, settings }: SigningAccess): ProviderAccess {
   const { url, missing } = resolveAddress(provider, settings)
   if (url === null) return { ...noAccess, provider, problem: `The credential has no ${missing}.` }
   return { provider, baseUrl: url, query: '', credential, settings, isUserNamed: false, problem: null }
 }
 
-/** The end of a deployment's path gives its dialect. */
-const deploymentPaths: [string, DialectName][] = [
+/** The end of a deployment's path gives its wire format. */
+const deploymentPaths: [string, WireFormatName][] = [
   ['/chat/completions', 'chat'],
   ['/responses', 'responses'],
   ['/embeddings', 'embeddings'],
@@ -222,9 +219,9 @@ function buildDeploymentAccess(
 ): UpstreamAccess {
   const url = new URL(address)
   const path = url.pathname.replace(/\/+$/, '')
-  const [ending, dialect] = deploymentPaths.find(([end]) => path.endsWith(end)) ?? defaultDeploymentPath
+  const [ending, wireFormat] = deploymentPaths.find(([end]) => path.endsWith(end)) ?? defaultDeploymentPath
   return {
-    endpoint: { ...endpoint, upstream_model: upstreamModel, dialects: [dialect] },
+    endpoint: { ...endpoint, upstream_model: upstreamModel, wireFormats: [wireFormat] },
     provider: endpoint.provider,
     baseUrl: url.origin + path.slice(0, path.length - ending.length),
     query: url.search,

@@ -6,8 +6,8 @@ import type { Translation } from './translate.ts'
 
 /** The HTTP request for an upstream. A pass-through forwards the client's text, and its headers that belong to the format. */
 export function buildUpstreamCall(request: InferenceRequest, translation: Translation): UpstreamCall {
-  const { dialect } = translation
-  const { headers } = dialect.passthrough
+  const { wireFormat } = translation
+  const { headers } = wireFormat.passthrough
   const forwarded = translation.isPassThrough && headers.length > 0 ? pickHeaders(headers, request) : {}
   const { body, ...call } = adaptCall(translation, request.content.stream, forwarded)
   const encodedBody = translation.isPassThrough
@@ -18,11 +18,11 @@ export function buildUpstreamCall(request: InferenceRequest, translation: Transl
 
 /** Applies the wire adapter of the provider, if it has one for the format. */
 export function adaptCall(
-  { dialect, upstreamRequest, access }: Pick<Translation, 'dialect' | 'upstreamRequest' | 'access'>,
+  { wireFormat, upstreamRequest, access }: Pick<Translation, 'wireFormat' | 'upstreamRequest' | 'access'>,
   stream: boolean,
   forwarded: Record<string, string> = {},
 ): Omit<UpstreamCall, 'body'> & { body: JsonObject } {
-  const { upstream, name } = dialect
+  const { upstream, name } = wireFormat
   const encoded = {
     path: upstreamRequest.path,
     headers: { ...upstreamRequest.headers, ...forwarded },

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { cost, createContext } from '../../../test/formats/conformance/round-trip.ts'
-import { dialects } from '../../formats/all.ts'
+import { wireFormats } from '../../formats/all.ts'
 import { ReplyCollector } from '../../formats/call/event.ts'
 import { ReplyPipeline, type ReplyTransform } from '../reply/transforms.ts'
 import { formats } from '../request/formats.ts'
@@ -31,7 +31,7 @@ test('observers of a passed-through reply see the signature that the client gets
   const recorded = new ReplyCollector()
   await decodeReply(
     { endpoint: { provider: { signatures: 'vendor_d-responses-v1' } } } as unknown as DecodeParameters[0],
-    { dialect: dialects.responses, isPassThrough: true } as unknown as DecodeParameters[1],
+    { dialect: wireFormats.responses, isPassThrough: true } as unknown as DecodeParameters[1],
     { body, length: JSON.stringify(body).length },
     new ReplyPipeline([], [recorded]),
     null,
@@ -48,7 +48,7 @@ test('a whole reply with transforms is never passed through, and is what they ma
   }
   const reply = await decodeReply(
     { endpoint: { provider: {} } } as unknown as DecodeParameters[0],
-    { dialect: dialects.responses, isPassThrough: true } as unknown as DecodeParameters[1],
+    { dialect: wireFormats.responses, isPassThrough: true } as unknown as DecodeParameters[1],
     { body, length: JSON.stringify(body).length },
     new ReplyPipeline([redact], []),
     formats.responses.replyCodec.replyLimits,

@@ -40,22 +40,24 @@ export function decodeReply(
   pipeline: ReplyPipeline,
   limits: ReplyLimits | null,
 ): Awaitable<WholeReply> {
-  const { isPassThrough, dialect } = translation
+  const { isPassThrough, wireFormat } = translation
   const isUnchanged = isPassThrough && !pipeline.hasTransforms
   const summary =
-    isUnchanged && !pipeline.hasObservers ? dialect.passthrough.summarizeReply?.(body) : undefined
+    isUnchanged && !pipeline.hasObservers ? wireFormat.passthrough.summarizeReply?.(body) : undefined
   if (summary) return { summary, events: [], body, length, refusal: null }
   // Observers of an unchanged body see its signatures as the client does, without the vendor's mark.
-  const events = isUnchanged ? dialect.upstream.decodeReply(body) : decodeEvents(candidate, translation, body)
+  const events = isUnchanged
+    ? wireFormat.upstream.decodeReply(body)
+    : decodeEvents(candidate, translation, body)
   return processEvents(events, { body, length }, pipeline, limits)
 }
 
 export function decodeEvents(
   { endpoint }: Candidate,
-  { dialect }: Translation,
+  { wireFormat }: Translation,
   body: JsonObject,
 ): ReplyEvent[] {
-  const events = dialect.upstream.decodeReply(body)
+  const events = wireFormat.upstream.decodeReply(body)
   for (const event of events) markSignature(endpoint.provider.signatures, event)
   return events
 }
@@ -117,13 +119,13 @@ export async function readJsonBody(
 export async function receiveBody(
   exchange: UpstreamExchange,
   upstream: UpstreamResponse,
-  { dialect }: Pick<Translation, 'dialect'>,
+  { wireFormat }: Pick<Translation, 'wireFormat'>,
 ): Promise<ReceivedBody> {
   const received = await receiveJsonBody(exchange, upstream)
   const { maxParts } = upstream
   // An entry has at least two characters.
   const mayExceed = received.length > 2 * maxParts
-  if (mayExceed && countListEntries(received.body, dialect.upstream.replyLists, maxParts) > maxParts)
+  if (mayExceed && countListEntries(received.body, wireFormat.upstream.replyLists, maxParts) > maxParts)
     throw tooManyPartsError(maxParts)
   return received
 }

@@ -1,8 +1,8 @@
 import type { Endpoint, Model } from '../../catalog/model.ts'
-import { dialects } from '../../formats/all.ts'
+import { wireFormats } from '../../formats/all.ts'
 import { type CompressedCall, compressCall } from '../../formats/call/compress.ts'
 import { estimatePromptTokens } from '../../formats/call/size.ts'
-import { isGenerateDialect } from '../../formats/vocabulary.ts'
+import { isGenerateWireFormat } from '../../formats/vocabulary.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import { isWithinContext } from '../routing/filter.ts'
@@ -73,9 +73,9 @@ function computeRoom(maxTokens: number | undefined, endpoint: Endpoint): number 
 
 /** Of the formats an endpoint supports, if all have one. */
 function findMessageLimit(endpoint: Endpoint): number {
-  const limits = endpoint.dialects
-    .filter(isGenerateDialect)
-    .map((name) => dialects[name].upstream.defaults.maxMessages ?? Number.POSITIVE_INFINITY)
+  const limits = endpoint.wireFormats
+    .filter(isGenerateWireFormat)
+    .map((name) => wireFormats[name].upstream.defaults.maxMessages ?? Number.POSITIVE_INFINITY)
   return Math.max(...limits)
 }
 

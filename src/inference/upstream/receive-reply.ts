@@ -12,12 +12,12 @@ const maxDelayMs = 5000
 export async function receiveReply(
   gateway: Gateway,
   exchange: UpstreamExchange,
-  translation: Pick<Translation, 'dialect'>,
+  translation: Pick<Translation, 'wireFormat'>,
   call: UpstreamCall,
   response: UpstreamResponse,
 ): Promise<ReceivedBody> {
   let received = await receiveBody(exchange, response, translation)
-  const { findPendingId } = translation.dialect.upstream
+  const { findPendingId } = translation.wireFormat.upstream
   if (!findPendingId) return received
   let id = findPendingId(received.body)
   if (id !== null) exchange.setTimeout(gateway.settings.limits.whole_reply)

@@ -47,7 +47,7 @@ async function* readEvents(
 ): AsyncGenerator<ReplyEvent> {
   if (!body) throw unexpectedReplyError('The provider sent a response without a body.')
   const { signatures } = candidate.endpoint.provider
-  const reader = translation.dialect.upstream.createReader()
+  const reader = translation.wireFormat.upstream.createReader()
   let bytes = 0
   const decode = function* (received: ReturnType<FrameReader['push']>) {
     for (const frame of received) {

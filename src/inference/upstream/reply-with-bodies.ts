@@ -14,7 +14,7 @@ export async function* replyWithBodies(
   gateway: Gateway,
   { content: { call }, keyContext, region, options }: InferenceRequest,
 ): AsyncGenerator<ReplyEvent> {
-  const texts = gateway.catalogue.models.filter((model) => hasOutput(model, 'text'))
+  const texts = gateway.catalog.models.filter((model) => hasOutput(model, 'text'))
   const models = filterUsable(gateway, texts, { ...keyContext, region })
   const text = JSON.stringify(buildRequestBodies(call, models), null, 2)
   yield { type: 'reply-start', model: options.models[0] ?? '' }

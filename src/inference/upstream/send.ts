@@ -7,7 +7,7 @@ import {
   type UpstreamBody,
 } from '../../catalog/provider-auth/scheme.ts'
 import { bearerHeader } from '../../catalog/provider-auth/token.ts'
-import type { DialectDefaults, UpstreamCodec } from '../../formats/wire-format.ts'
+import type { UpstreamCodec, WireFormatDefaults } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { EgressError, sendStreaming } from '../../platform/http/egress-client.ts'
 import { parseRetryAfter } from '../../platform/http/retry-after.ts'
@@ -27,7 +27,7 @@ import { readBounded } from './read-body.ts'
 
 /** What sending depends on of a wire format. */
 export interface WireFormat {
-  defaults: Pick<DialectDefaults, 'headers' | 'keyHeader' | 'keyScheme'>
+  defaults: Pick<WireFormatDefaults, 'headers' | 'keyHeader' | 'keyScheme'>
   decodeError: UpstreamCodec['decodeError']
 }
 
@@ -42,7 +42,7 @@ export interface UpstreamCall {
   access: ProviderAccess
   /** A redirect is a response: the caller follows it without the credential. */
   acceptsRedirect?: true
-  /** The provider's wire adapts the request, so the default headers of the dialect do not apply. */
+  /** The provider's wire adapts the request, so the default headers of the wire format do not apply. */
   isAdapted: boolean
 }
 

@@ -1,9 +1,9 @@
 import type { ByokKey } from '../../catalog/byok-keys.ts'
-import { type CatalogueProvider, type Endpoint, hasOutput } from '../../catalog/model.ts'
+import { type CatalogProvider, type Endpoint, hasOutput } from '../../catalog/model.ts'
 import { simulators } from '../../catalog/providers/simulators.ts'
 import type { ModelCall } from '../../formats/call/call.ts'
 import type { ReplyEvent } from '../../formats/call/event.ts'
-import { isGenerateDialect } from '../../formats/vocabulary.ts'
+import { isGenerateWireFormat } from '../../formats/vocabulary.ts'
 import { newReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
@@ -37,7 +37,7 @@ const testCall: ModelCall = {
 }
 
 export interface CredentialTest {
-  provider: CatalogueProvider
+  provider: CatalogProvider
   /** Null: the installation's credential. */
   byokKey: ByokKey | null
   /** The model to ask; the cheapest without one. */
@@ -65,8 +65,8 @@ export async function testCredential(gateway: Gateway, test: CredentialTest): Pr
   }
 }
 
-const noModelText = 'The catalogue has no text model of this provider to ask.'
-const noModelRemedy = 'Add a model of the provider to the catalogue to test it.'
+const noModelText = 'The catalog has no text model of this provider to ask.'
+const noModelRemedy = 'Add a model of the provider to the catalog to test it.'
 
 function describeUnsent(problem: string | null): TestOutcome {
   return problem === null
@@ -75,11 +75,8 @@ function describeUnsent(problem: string | null): TestOutcome {
 }
 
 /** Text models that the credential has permission for, the cheapest first. */
-function listCandidates(
-  { catalogue }: Gateway,
-  { provider, byokKey, model: id }: CredentialTest,
-): Candidate[] {
-  const candidates = catalogue.models
+function listCandidates({ catalog }: Gateway, { provider, byokKey, model: id }: CredentialTest): Candidate[] {
+  const candidates = catalog.models
     .filter((model) => id === undefined || model.id === id)
     .filter((model) => hasOutput(model, 'text') && (!byokKey || isKeyForModel(byokKey, model)))
     .flatMap((model) =>
@@ -95,8 +92,8 @@ function listCandidates(
   return candidates.sort((one, other) => one.endpoint.price - other.endpoint.price)
 }
 
-function generatesText({ dialects, service_tier }: Endpoint): boolean {
-  return service_tier === null && dialects.some(isGenerateDialect)
+function generatesText({ wireFormats, service_tier }: Endpoint): boolean {
+  return service_tier === null && wireFormats.some(isGenerateWireFormat)
 }
 
 async function request(
@@ -147,7 +144,7 @@ async function requestReply(
   const { body, ...call } = adaptCall({ ...encoded, access }, testCall.stream)
   const response = await send(gateway, exchange, { ...call, body: JSON.stringify(body) })
   const { body: reply } = await receiveBody(exchange, { ...response, maxBytes: maxReplyBytes }, encoded)
-  assertReply(encoded.dialect.upstream.decodeReply(reply))
+  assertReply(encoded.wireFormat.upstream.decodeReply(reply))
 }
 
 function assertReply(events: ReplyEvent[]): void {

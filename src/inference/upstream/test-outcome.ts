@@ -63,8 +63,7 @@ interface Meaning {
 const meanings: Record<TestStep, Meaning> = {
   model: {
     message: 'The provider does not know the model or the address.',
-    remedy:
-      'Test with another model. If all are unknown, check the address of the provider in the catalogue.',
+    remedy: 'Test with another model. If all are unknown, check the address of the provider in the catalog.',
   },
   credential: {
     message: 'The credential cannot be used.',
@@ -107,7 +106,7 @@ const meanings: Record<TestStep, Meaning> = {
   request: {
     message: 'The provider accepted the credential, but rejected the request.',
     remedy:
-      'Test with another model. If all fail, check the format (dialects) of the provider in the catalogue.',
+      'Test with another model. If all fail, check the format (dialects) of the provider in the catalog.',
   },
   provider: {
     message: 'The provider failed or is overloaded.',
@@ -115,7 +114,7 @@ const meanings: Record<TestStep, Meaning> = {
   },
   reply: {
     message: 'Something answered at this address, but not with the reply of a model.',
-    remedy: 'Check the address and the format (dialects) of the provider in the catalogue.',
+    remedy: 'Check the address and the format (dialects) of the provider in the catalog.',
   },
 }
 

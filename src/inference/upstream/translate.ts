@@ -1,11 +1,11 @@
 import type { Endpoint, Model } from '../../catalog/model.ts'
 import { commonCapabilities, commonReasoningHistory, type Provider } from '../../catalog/provider.ts'
-import { dialects } from '../../formats/all.ts'
+import { wireFormats } from '../../formats/all.ts'
 import type { ModelCall } from '../../formats/call/call.ts'
 import { listUnimplementedFields } from '../../formats/fields.ts'
 import { resolveReasoning } from '../../formats/reasoning-options.ts'
-import { isGenerateDialect, type WireCapability } from '../../formats/vocabulary.ts'
-import type { Dialect, Target, UpstreamRequest } from '../../formats/wire-format.ts'
+import { isGenerateWireFormat, type WireCapability } from '../../formats/vocabulary.ts'
+import type { Target, UpstreamRequest, WireFormat } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type GatewayError, gatewayError } from '../../platform/errors/gateway-error.ts'
 import type { RequestSource } from '../request/content.ts'
@@ -16,7 +16,7 @@ import { resolveAccess, type UpstreamAccess } from './access.ts'
 import { fitContext, isCompressed } from './fit-context.ts'
 
 /** A request encoded for one upstream. Pass-through needs the client's own text, which a rewritten request does not have. */
-export type EncodedRequest = { dialect: Dialect; upstreamRequest: UpstreamRequest } & (
+export type EncodedRequest = { wireFormat: WireFormat; upstreamRequest: UpstreamRequest } & (
   | { isPassThrough: true; verbatim: RequestSource }
   | { isPassThrough: false }
 )
@@ -42,7 +42,7 @@ export function encodeFor(
 ): EncodedRequest & { compression: PipelineStage | null } {
   const fitted = isCompressed(request, model, endpoint) ? fitContext(request, endpoint) : null
   const encoded = passOrEncode(fitted?.request ?? request, model, endpoint)
-  const hasDroppedFields = endpoint.provider.wire?.[encoded.dialect.name]?.droppedFields !== undefined
+  const hasDroppedFields = endpoint.provider.wire?.[encoded.wireFormat.name]?.droppedFields !== undefined
   const upstreamRequest = hasDroppedFields ? dropUnsupported(encoded, endpoint) : encoded.upstreamRequest
   const isUnchanged = request.content.plain && !request.work && !fitted
   const dropped = isUnchanged
@@ -74,12 +74,12 @@ function listDropped(
   return all.length > 1 ? [...new Set(all)].sort() : all
 }
 
-/** Drops fields of the dialect that this provider rejects. */
+/** Drops fields of the wire format that this provider rejects. */
 function dropUnsupported(
-  { dialect, upstreamRequest }: EncodedRequest,
+  { wireFormat, upstreamRequest }: EncodedRequest,
   { provider }: Endpoint,
 ): UpstreamRequest {
-  const present = provider.wire?.[dialect.name]?.droppedFields?.filter(
+  const present = provider.wire?.[wireFormat.name]?.droppedFields?.filter(
     (name) => upstreamRequest.body[name] !== undefined,
   )
   if (!present?.length) return upstreamRequest
@@ -90,14 +90,14 @@ function dropUnsupported(
 }
 
 function passOrEncode(request: InferenceRequest, model: Model, endpoint: Endpoint): EncodedRequest {
-  const { dialect } = request.format
+  const { wireFormat } = request.format
   const { verbatim, body } = request.content
-  if (!verbatim || !dialect || !endpoint.dialects.includes(dialect.name))
+  if (!verbatim || !wireFormat || !endpoint.wireFormats.includes(wireFormat.name))
     return encodeWithFewestLosses(request.content.call, model, endpoint)
-  const target = buildTarget(request.content, model, endpoint, dialect)
-  const { passthrough } = dialect
+  const target = buildTarget(request.content, model, endpoint, wireFormat)
+  const { passthrough } = wireFormat
   return {
-    dialect,
+    wireFormat,
     upstreamRequest:
       request.content.plain && passthrough.passPlain
         ? passthrough.passPlain(body, target)
@@ -112,18 +112,18 @@ export function encodeCall(
   call: ModelCall,
   model: Model,
   endpoint: Endpoint,
-): { dialect: Dialect; upstreamRequest: UpstreamRequest } {
+): { wireFormat: WireFormat; upstreamRequest: UpstreamRequest } {
   const encoded = encodeWithFewestLosses(call, model, endpoint)
-  return { dialect: encoded.dialect, upstreamRequest: dropUnsupported(encoded, endpoint) }
+  return { wireFormat: encoded.wireFormat, upstreamRequest: dropUnsupported(encoded, endpoint) }
 }
 
-/** Of the dialects an endpoint supports, the one that drops the fewest fields; the first of equals. */
+/** Of the wire formats an endpoint supports, the one that drops the fewest fields; the first of equals. */
 function encodeWithFewestLosses(call: ModelCall, model: Model, endpoint: Endpoint): EncodedRequest {
-  const translations = endpoint.dialects.filter(isGenerateDialect).map((name) => {
-    const dialect = dialects[name]
-    const target = buildTarget(call, model, endpoint, dialect)
-    const upstreamRequest = dialect.upstream.encodeRequest(applyReasoning(call, target), target)
-    return { dialect, upstreamRequest, isPassThrough: false as const }
+  const translations = endpoint.wireFormats.filter(isGenerateWireFormat).map((name) => {
+    const wireFormat = wireFormats[name]
+    const target = buildTarget(call, model, endpoint, wireFormat)
+    const upstreamRequest = wireFormat.upstream.encodeRequest(applyReasoning(call, target), target)
+    return { wireFormat, upstreamRequest, isPassThrough: false as const }
   })
   const [first, ...others] = translations
   if (!first) throw noFormatError()
@@ -144,7 +144,7 @@ function buildTarget(
   { stream }: Pick<ModelCall, 'stream'>,
   model: Model,
   endpoint: Endpoint,
-  dialect: Dialect,
+  wireFormat: WireFormat,
 ): Target {
   const { provider } = endpoint
   const { reasoning } = model
@@ -155,7 +155,7 @@ function buildTarget(
     reasoning: reasoning
       ? { efforts: reasoning.supported_efforts ?? null, budget: reasoning.supports_max_tokens === true }
       : null,
-    signatureFormat: provider.signatures ?? dialect.upstream.defaults.signatureFormat,
+    signatureFormat: provider.signatures ?? wireFormat.upstream.defaults.signatureFormat,
     reasoningHistory: provider.reasoningHistory ?? commonReasoningHistory,
     unsupportedFields: endpoint.unsupported_parameters,
     capabilities: capabilitiesOf(provider),
@@ -166,7 +166,7 @@ function buildTarget(
 
 const capabilitySets = new WeakMap<object, ReadonlySet<WireCapability>>()
 
-/** A catalogue is immutable, so the set of a provider is built once. */
+/** A catalog is immutable, so the set of a provider is built once. */
 function capabilitiesOf(provider: Provider): ReadonlySet<WireCapability> {
   const cached = capabilitySets.get(provider)
   if (cached) return cached

@@ -20,12 +20,12 @@ import {
   buildJobDelete,
   countActiveVideoJobs,
   deleteVideoJob,
+  encryptJson,
   findVideoCallback,
   findVideoJob,
   insertVideoJob,
   openContents,
   runJobStatements,
-  sealJson,
   updateHeldJob,
   type VideoJob,
 } from '../../storage/video-jobs.ts'
@@ -98,7 +98,7 @@ export async function createVideoJob(
 }
 
 function decodeJob(
-  { catalogue }: Gateway,
+  { catalog }: Gateway,
   body: VideoRequestBody,
   previous: PreviousVideo | null,
 ): DecodedMedia<VideoCall> {
@@ -108,7 +108,7 @@ function decodeJob(
     call,
     prompt: toVideoPrompt(call),
     opaque: call.references.some(({ kind }) => kind === 'audio') ? ['audio'] : [],
-    size: measureVideo(call, findModel(catalogue, body.model)?.model),
+    size: measureVideo(call, findModel(catalog, body.model)?.model),
   }
 }
 
@@ -181,7 +181,7 @@ async function storeJob(
     endpoint_id: '',
     byok_key_id: null,
     region,
-    request: sealJson(vault, id, {
+    request: encryptJson(vault, id, {
       // Its pictures are sent now or never.
       call: { ...media, firstFrame: null, lastFrame: null, references: [] },
       callbackUrl: body.callback_url ?? workspace?.video_callback_url ?? null,

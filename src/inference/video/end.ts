@@ -18,12 +18,12 @@ import {
   buildJobEnd,
   DamagedJobError,
   type EndedJob,
+  encryptJson,
   endJobWithoutHold,
   findJobHold,
   openJobRequest,
   readSent,
   type SentVideoJob,
-  sealJson,
   type VideoJob,
   type VideoJobRequest,
 } from '../../storage/video-jobs.ts'
@@ -60,7 +60,7 @@ function buildEnd(gateway: Gateway, job: VideoJob, outcome: VideoOutcome): Ended
   return {
     status: outcome.status,
     error: isCompleted ? null : outcome.message,
-    contents: isCompleted ? sealJson(vault, job.id, outcome.urls) : null,
+    contents: isCompleted ? encryptJson(vault, job.id, outcome.urls) : null,
     endedAt,
     contentExpiresAt: isCompleted ? expiresAt : null,
     webhookDueAt: tryOpenRequest(gateway, job)?.callbackUrl ? endedAt : null,

@@ -1,7 +1,7 @@
 import type { Endpoint, VideoCapabilities } from '../../catalog/model.ts'
 import { completeVideoCall, type VideoCall } from '../../formats/call/video.ts'
-import { listVideoDialects } from '../../formats/video/all.ts'
-import type { VideoDialect } from '../../formats/video/dialect.ts'
+import { listVideoWireFormats } from '../../formats/video/all.ts'
+import type { VideoWireFormat } from '../../formats/video/wire-format.ts'
 import type { FieldProblem } from '../media/task.ts'
 
 /** Why an endpoint cannot make a video; null if it can. What an endpoint does not declare is for its provider to check. */
@@ -13,7 +13,7 @@ export function findVideoProblem(call: VideoCall, endpoint: Endpoint): FieldProb
     findSwitchProblem(call, video) ??
     findUpscaleProblem(call, video) ??
     findPriceProblem(call, endpoint) ??
-    findDialectProblem(call, endpoint)
+    findWireFormatProblem(call, endpoint)
   )
 }
 
@@ -74,19 +74,19 @@ function findPriceProblem(call: VideoCall, { pricing, video }: Endpoint): FieldP
   return { field: 'duration', problem: 'is required, because this model is billed by the second' }
 }
 
-function findDialectProblem(call: VideoCall, endpoint: Endpoint): FieldProblem | null {
-  const dialect = findVideoDialect(endpoint)
-  if (!dialect) return null
-  const canBeMuted = dialect.acceptsAudio || endpoint.video?.generate_audio !== true
+function findWireFormatProblem(call: VideoCall, endpoint: Endpoint): FieldProblem | null {
+  const wireFormat = findVideoWireFormat(endpoint)
+  if (!wireFormat) return null
+  const canBeMuted = wireFormat.acceptsAudio || endpoint.video?.generate_audio !== true
   if (call.audio === false && !canBeMuted)
     return { field: 'generate_audio', problem: 'must be true: this model always generates sound' }
-  return dialect.findProblem?.(call) ?? null
+  return wireFormat.findProblem?.(call) ?? null
 }
 
-/** The first of an endpoint's dialects that is a format of video jobs. */
-export function findVideoDialect({ dialects, provider }: Endpoint): VideoDialect | undefined {
-  const known = listVideoDialects(provider)
-  for (const name of dialects) if (known[name]) return known[name]
+/** The first of an endpoint's wire formats that is a format of video jobs. */
+export function findVideoWireFormat({ wireFormats, provider }: Endpoint): VideoWireFormat | undefined {
+  const known = listVideoWireFormats(provider)
+  for (const name of wireFormats) if (known[name]) return known[name]
   return undefined
 }
 

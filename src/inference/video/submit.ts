@@ -2,9 +2,9 @@ import { ProviderAuthError } from '../../catalog/provider-auth/scheme.ts'
 import { simulators } from '../../catalog/providers/simulators.ts'
 import { completeVideoCall, type VideoCall } from '../../formats/call/video.ts'
 import { describeBodyFields } from '../../formats/schema/body-fields.ts'
-import { listVideoDialects } from '../../formats/video/all.ts'
-import type { VideoDialect } from '../../formats/video/dialect.ts'
+import { listVideoWireFormats } from '../../formats/video/all.ts'
 import { videoRequest } from '../../formats/video/schema.ts'
+import type { VideoWireFormat } from '../../formats/video/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asObject } from '../../platform/json/json-values.ts'
@@ -25,14 +25,14 @@ import { sleep } from '../upstream/simulation.ts'
 import { findVideoProblem } from './problems.ts'
 
 /** A submission is a request like any other; its reply is the provider's id of the job. */
-export const videoTask: MediaTask<VideoCall, VideoDialect, string> = {
+export const videoTask: MediaTask<VideoCall, VideoWireFormat, string> = {
   name: 'video',
   fields: describeBodyFields(videoRequest.shape),
-  dialects: listVideoDialects({}),
+  wireFormats: listVideoWireFormats({}),
   findProblem: findVideoProblem,
   listAllowedOptions: ({ video }) => video?.allowed_passthrough_parameters ?? [],
-  receive: async (exchange, upstream, { dialect }) => {
-    const id = dialect.decodeSubmission(await readJsonBody(exchange, upstream))
+  receive: async (exchange, upstream, { wireFormat }) => {
+    const id = wireFormat.decodeSubmission(await readJsonBody(exchange, upstream))
     if (id === null || !isPlausibleId(id))
       throw unexpectedReplyError('The provider sent a reply without the id of the job.')
     exchange.release()
@@ -85,7 +85,7 @@ export function submitVideo(
 }
 
 function taskFor({ endpoint }: Candidate): typeof videoTask {
-  return { ...videoTask, dialects: listVideoDialects(endpoint.provider) }
+  return { ...videoTask, wireFormats: listVideoWireFormats(endpoint.provider) }
 }
 
 function completeRequest(request: MediaRequest<VideoCall>, { endpoint }: Candidate): MediaRequest<VideoCall> {
@@ -95,13 +95,13 @@ function completeRequest(request: MediaRequest<VideoCall>, { endpoint }: Candida
 function describeSubmission(
   gateway: Gateway,
   candidate: Candidate,
-  { dialect, upstreamRequest }: MediaTranslation<VideoDialect>,
+  { wireFormat, upstreamRequest }: MediaTranslation<VideoWireFormat>,
   request: MediaRequest<VideoCall>,
   trace: RequestTrace,
 ): SentVideoJob {
   const { duration, resolution, aspectRatio, size, audio } = request.media
   return {
-    target: buildUpstreamTarget(gateway, candidate, dialect.name),
+    target: buildUpstreamTarget(gateway, candidate, wireFormat.name),
     attempts: encodeAttempts(request, trace),
     dropped: upstreamRequest.dropped,
     chosen: { duration, resolution, aspectRatio, size, audio },
@@ -129,7 +129,7 @@ async function send(
   exchange: UpstreamExchange,
   call: VideoCall,
   { endpoint }: Candidate,
-  translation: MediaTranslation<VideoDialect>,
+  translation: MediaTranslation<VideoWireFormat>,
 ): Promise<string> {
   const simulator = simulators.get(endpoint.provider.slug)?.video
   if (simulator) {

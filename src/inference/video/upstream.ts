@@ -1,7 +1,7 @@
 import { findByokKey } from '../../catalog/byok-keys.ts'
 import { simulators } from '../../catalog/providers/simulators.ts'
 import type { VideoCall, VideoProgress } from '../../formats/call/video.ts'
-import type { VideoDialect } from '../../formats/video/dialect.ts'
+import type { VideoWireFormat } from '../../formats/video/wire-format.ts'
 import type { DataRegion } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { EgressError, sendStreaming } from '../../platform/http/egress-client.ts'
@@ -12,7 +12,7 @@ import { resolveAccess, type UpstreamAccess } from '../upstream/access.ts'
 import { readJsonBody } from '../upstream/decode-reply.ts'
 import { UpstreamExchange } from '../upstream/exchange.ts'
 import { send } from '../upstream/send.ts'
-import { findVideoDialect } from './problems.ts'
+import { findVideoWireFormat } from './problems.ts'
 
 /** The provider of a job, with the credential that the job was created with. */
 export interface JobUpstream {
@@ -27,11 +27,11 @@ export class LostCredentialError extends Error {}
 const pollTimeoutMs = 60_000
 const downloadTimeoutMs = 600_000
 
-/** Throws an `UpstreamError` while the endpoint is not in the catalogue. */
+/** Throws an `UpstreamError` while the endpoint is not in the catalog. */
 export async function openJobUpstream(gateway: Gateway, job: VideoJob): Promise<JobUpstream> {
-  const model = gateway.catalogue.bySlug.get(job.model)
+  const model = gateway.catalog.bySlug.get(job.model)
   const endpoint = model?.endpoints.find(({ id }) => id === job.endpoint_id)
-  if (!model || !endpoint) throw unexpectedReplyError('The endpoint of the job is not in the catalogue.')
+  if (!model || !endpoint) throw unexpectedReplyError('The endpoint of the job is not in the catalog.')
   const simulator = simulators.get(endpoint.provider.slug)?.video
   const upstreamId = job.upstream_id ?? ''
   if (simulator) {
@@ -43,11 +43,11 @@ export async function openJobUpstream(gateway: Gateway, job: VideoJob): Promise<
   const byokKey = job.byok_key_id === null ? null : await findByokKey(gateway.db, job.byok_key_id)
   if (byokKey === undefined) throw new LostCredentialError('The BYOK key of the job was deleted.')
   const access = resolveAccess(gateway, createCandidate(model, endpoint, byokKey), job.region as DataRegion)
-  const dialect = findVideoDialect(endpoint)
-  if (!dialect) throw unexpectedReplyError('The endpoint of the job has no format for videos.')
+  const wireFormat = findVideoWireFormat(endpoint)
+  if (!wireFormat) throw unexpectedReplyError('The endpoint of the job has no format for videos.')
   return {
-    poll: () => poll(gateway, access, dialect, upstreamId),
-    download: (url) => download(gateway, access, dialect, url),
+    poll: () => poll(gateway, access, wireFormat, upstreamId),
+    download: (url) => download(gateway, access, wireFormat, url),
   }
 }
 
@@ -75,14 +75,14 @@ async function withExchange<T>(
 function poll(
   gateway: Gateway,
   access: UpstreamAccess,
-  dialect: VideoDialect,
+  wireFormat: VideoWireFormat,
   upstreamId: string,
 ): Promise<VideoProgress> {
   return withExchange(gateway, pollTimeoutMs, async (exchange) => {
-    const path = dialect.buildPollPath(upstreamId)
-    const target = { method: 'GET' as const, path, access, upstream: dialect, isAdapted: false }
+    const path = wireFormat.buildPollPath(upstreamId)
+    const target = { method: 'GET' as const, path, access, upstream: wireFormat, isAdapted: false }
     const upstream = await send(gateway, exchange, { ...target, headers: {}, body: null })
-    const progress = dialect.decodeProgress(await readJsonBody(exchange, upstream), upstreamId)
+    const progress = wireFormat.decodeProgress(await readJsonBody(exchange, upstream), upstreamId)
     if (!progress) throw unexpectedReplyError('The provider sent the state of a job in another format.')
     return progress
   })
@@ -92,14 +92,14 @@ function poll(
 async function* download(
   gateway: Gateway,
   access: UpstreamAccess,
-  dialect: VideoDialect,
+  wireFormat: VideoWireFormat,
   url: string,
 ): AsyncGenerator<Uint8Array> {
   const exchange = new UpstreamExchange(new AbortController().signal, gateway)
   exchange.setTimeout(downloadTimeoutMs)
   try {
     const response = isOwn(access, url)
-      ? await requestOwn(gateway, exchange, access, dialect, url)
+      ? await requestOwn(gateway, exchange, access, wireFormat, url)
       : await requestPublic(gateway, exchange, url)
     for await (const chunk of response.body ?? []) yield chunk
   } catch (error) {
@@ -117,7 +117,7 @@ async function requestOwn(
   gateway: Gateway,
   exchange: UpstreamExchange,
   access: UpstreamAccess,
-  dialect: VideoDialect,
+  wireFormat: VideoWireFormat,
   url: string,
 ): Promise<Response> {
   const { origin, pathname, search } = new URL(
@@ -128,7 +128,7 @@ async function requestOwn(
     path: pathname + search,
     headers: { accept: 'video/mp4, */*' },
     body: null,
-    upstream: dialect,
+    upstream: wireFormat,
     access: { ...access, baseUrl: origin, query: '' },
     isAdapted: false,
     acceptsRedirect: true,

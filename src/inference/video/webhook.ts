@@ -91,16 +91,16 @@ async function buildSignature(
   job: VideoJob,
   body: string,
 ): Promise<Record<string, string>> {
-  const sealed = (await findVideoCallback(db, job.workspace_id))?.sealed_video_secret
-  if (!sealed) return {}
+  const encrypted = (await findVideoCallback(db, job.workspace_id))?.sealed_video_secret
+  if (!encrypted) return {}
   secretUses.add('video_secret', job.workspace_id)
-  const secret = vault.open(sealed, videoSecretContext(job.workspace_id))
+  const secret = vault.decrypt(encrypted, videoSecretContext(job.workspace_id))
   const time = Math.floor(clock.now() / 1000)
   const signature = createHmac('sha256', secret).update(`${time},${body}`).digest('hex')
   return { 'x-service-signature': `t=${time},v1=${signature}` }
 }
 
-/** What the sealed secret of a workspace is bound to. */
+/** What the encrypted secret of a workspace is bound to. */
 export function videoSecretContext(workspaceId: string): string {
   return `video-webhook/${workspaceId}`
 }

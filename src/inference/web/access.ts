@@ -65,9 +65,9 @@ export function listAccesses(
   const open = (isFallback: boolean) =>
     own
       .filter((key) => key.isFallback === isFallback)
-      .map(({ id: keyId, sealed }) => {
+      .map(({ id: keyId, encrypted }) => {
         secretUses.add('byok_key', keyId)
-        const key = vault.open(sealed, `byok/${keyId}`)
+        const key = vault.decrypt(encrypted, `byok/${keyId}`)
         return { baseUrl, key, isOwnKey: true, isOperatorAddress }
       })
   const isShared =

@@ -23,7 +23,7 @@ export interface SearchRequest extends SearchOptions {
 export type SearchNames = OptionNames & { engine: string }
 
 export interface Searcher extends Omit<EngineRequester, 'model'> {
-  /** Those that may reply, best first; undefined for a name that is not in the catalogue. */
+  /** Those that may reply, best first; undefined for a name that is not in the catalog. */
   models: readonly (Model | undefined)[]
   /** Of a regional host, which sends no search outside its region. */
   isRegional: boolean
@@ -89,15 +89,15 @@ function listIgnored({ mode, maxResults, maxCharacters }: SearchRequest, names: 
 /** The search that every provider of the models has; null if one of them has none. */
 export function findNativeSearch(models: readonly (Model | undefined)[]): NativeSearch | null {
   const [first, ...others] = models.flatMap(listSearches)
-  return first && others.every((other) => other?.dialect === first.dialect) ? first : null
+  return first && others.every((other) => other?.wireFormat === first.wireFormat) ? first : null
 }
 
 /** Of each provider that may serve the model. */
 function listSearches(model: Model | undefined): (NativeSearch | null)[] {
   if (!model) return [null]
   const endpoints = model.callable.length > 0 ? model.callable : model.endpoints
-  return endpoints.map(({ provider: { webSearch }, dialects }) =>
-    webSearch && dialects.includes(webSearch.dialect) ? webSearch : null,
+  return endpoints.map(({ provider: { webSearch }, wireFormats }) =>
+    webSearch && wireFormats.includes(webSearch.wireFormat) ? webSearch : null,
   )
 }
 
@@ -123,7 +123,7 @@ function createNativeTool(
     userLocation: request.userLocation && { ...request.userLocation },
   })
   const type = typeof value.type === 'string' ? value.type : (Object.keys(value)[0] ?? '')
-  return { kind: 'native', dialect: native.dialect, type, value }
+  return { kind: 'native', wireFormat: native.wireFormat, type, value }
 }
 
 /** Why the lists of domains do not fit the provider's search; null if they do. */

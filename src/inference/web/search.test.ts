@@ -27,7 +27,7 @@ function byokKey(id: string, key: string, origin: string, more: Partial<ByokKey>
   return {
     id,
     provider: 'exa',
-    sealed: vault.seal(key, `byok/${id}`),
+    encrypted: vault.encrypt(key, `byok/${id}`),
     origin,
     isFallback: false,
     isRequired: false,

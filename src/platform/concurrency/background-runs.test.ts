@@ -36,7 +36,7 @@ test('the total size of the logs of a node is bounded, and ended logs free their
   expect(budget.used).toBe(0)
 })
 
-test('a complete reply cannot be cancelled, and a cancelled one cannot complete', () => {
+test('a complete reply cannot be canceled, and a canceled one cannot complete', () => {
   const runs = new BackgroundRuns()
   const [first, second] = [runs.start('first'), runs.start('second')]
   first.stop('cancelled')

@@ -102,7 +102,7 @@ export class BackgroundRun {
   get done(): Promise<void> {
     return this.#done.promise
   }
-  /** Resolves when the run is cancelled before its reply is complete; the rest of the upstream reply is not needed. */
+  /** Resolves when the run is canceled before its reply is complete; the rest of the upstream reply is not needed. */
   get cancelled(): Promise<void> {
     return this.#cancelled.promise
   }
@@ -116,7 +116,7 @@ export class BackgroundRun {
     if (this.#reason === 'cancelled' && !this.#isComplete) this.#cancelled.resolve()
   }
 
-  /** Whether the complete reply may be stored: false once cancelled. A later cancellation has no effect. */
+  /** Whether the complete reply may be stored: false once canceled. A later cancellation has no effect. */
   complete(): boolean {
     this.#isComplete ||= this.#reason !== 'cancelled'
     return this.#isComplete

@@ -4,14 +4,14 @@ import { Vault } from './crypto.ts'
 const vault = new Vault('a master secret of a test')
 
 test.each([0, 1, 2, 3, 196_580, 196_608, 1_000_000])(
-  'a text of %d bytes that is sealed in chunks opens as one text',
+  'a text of %d bytes that is encrypted in chunks is decrypted as one text',
   async (length) => {
     const text = 'x'.repeat(length)
-    const sealed = await vault.sealChunks([text.slice(0, 10), text.slice(10)], 'row')
-    expect(vault.open(sealed, 'row') === text).toBeTrue()
-    expect(Vault.plaintextBytes(sealed)).toBe(length)
-    expect(Vault.plaintextBytes(vault.seal(text, 'row'))).toBe(length)
-    expect(() => vault.open(sealed, 'another row')).toThrow()
+    const encrypted = await vault.encryptChunks([text.slice(0, 10), text.slice(10)], 'row')
+    expect(vault.decrypt(encrypted, 'row') === text).toBeTrue()
+    expect(Vault.plaintextBytes(encrypted)).toBe(length)
+    expect(Vault.plaintextBytes(vault.encrypt(text, 'row'))).toBe(length)
+    expect(() => vault.decrypt(encrypted, 'another row')).toThrow()
   },
 )
 
@@ -24,7 +24,7 @@ test('sealing a long text yields to the event loop', async () => {
     if (!isDone) setImmediate(count)
   }
   setImmediate(count)
-  await vault.sealChunks(chunks, 'row')
+  await vault.encryptChunks(chunks, 'row')
   isDone = true
   expect(turns).toBeGreaterThan(2)
 })

@@ -18,55 +18,55 @@ export function isSameText(a: string, b: string): boolean {
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
 }
 
-const sealOverheadBytes = 12 + 16
+const encryptionOverheadBytes = 12 + 16
 
 /** A multiple of three, so that the base64 of slices can be concatenated. */
 const sliceBytes = 192 * 1024
 
 /** Encrypts secrets that must be read back (vendor keys, signing secrets) and signs tokens. */
 export class Vault {
-  readonly #sealKey: Uint8Array
+  readonly #encryptionKey: Uint8Array
   readonly #signKey: Uint8Array
 
   constructor(master: string) {
-    this.#sealKey = deriveKey(master, 'headgate/seal')
+    this.#encryptionKey = deriveKey(master, 'headgate/seal')
     this.#signKey = deriveKey(master, 'headgate/sign')
   }
 
   /** AES-256-GCM. `context` binds the ciphertext to its row, so that it cannot be moved to another. */
-  seal(text: string, context: string): string {
+  encrypt(text: string, context: string): string {
     const nonce = randomBytes(12)
-    const cipher = createCipheriv('aes-256-gcm', this.#sealKey, nonce).setAAD(Buffer.from(context))
+    const cipher = createCipheriv('aes-256-gcm', this.#encryptionKey, nonce).setAAD(Buffer.from(context))
     const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
     return `v1.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`
   }
 
-  /** As `seal`, for a long text in chunks; yields to the event loop. */
-  async sealChunks(chunks: Iterable<string>, context: string): Promise<string> {
+  /** As `encrypt`, for a long text in chunks; yields to the event loop. */
+  async encryptChunks(chunks: Iterable<string>, context: string): Promise<string> {
     const slicer = new TimeSlicer()
     const nonce = randomBytes(12)
-    const cipher = createCipheriv('aes-256-gcm', this.#sealKey, nonce).setAAD(Buffer.from(context))
+    const cipher = createCipheriv('aes-256-gcm', this.#encryptionKey, nonce).setAAD(Buffer.from(context))
     const body: Buffer[] = []
     const parts = Iterator.from(chunks).map((chunk) => cipher.update(chunk, 'utf8'))
     for await (const part of slicer.iterate(parts)) body.push(part)
     body.push(cipher.final())
-    let sealed = 'v1.'
+    let encrypted = 'v1.'
     const bytes = Buffer.concat([nonce, cipher.getAuthTag(), ...body])
-    for await (const text of slicer.iterate(encodeBase64Slices(bytes))) sealed += text
-    return sealed
+    for await (const text of slicer.iterate(encodeBase64Slices(bytes))) encrypted += text
+    return encrypted
   }
 
-  open(sealed: string, context: string): string {
-    const bytes = Buffer.from(sealed.slice('v1.'.length), 'base64url')
-    const decipher = createDecipheriv('aes-256-gcm', this.#sealKey, bytes.subarray(0, 12))
+  decrypt(encrypted: string, context: string): string {
+    const bytes = Buffer.from(encrypted.slice('v1.'.length), 'base64url')
+    const decipher = createDecipheriv('aes-256-gcm', this.#encryptionKey, bytes.subarray(0, 12))
       .setAAD(Buffer.from(context))
       .setAuthTag(bytes.subarray(12, 28))
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
   }
 
-  /** Size of the plaintext of a sealed value. */
-  static plaintextBytes(sealed: string): number {
-    return Math.floor(((sealed.length - 'v1.'.length) * 3) / 4) - sealOverheadBytes
+  /** Size of the plaintext of a encrypted value. */
+  static plaintextBytes(encrypted: string): number {
+    return Math.floor(((encrypted.length - 'v1.'.length) * 3) / 4) - encryptionOverheadBytes
   }
 
   sign(text: string): string {

@@ -4,7 +4,7 @@ export const fullMask = '********'
 /** In a shorter secret, six visible characters would be too many. */
 const minPartlyShownLength = 20
 
-/** Shows enough of a secret to recognise it. */
+/** Shows enough of a secret to recognize it. */
 export function maskSecret(secret: string): string {
   const letters = [...secret]
   if (letters.length < minPartlyShownLength) return fullMask

@@ -15,7 +15,7 @@ test.each([
   expect(computeTotp(secret, totpStepAt(seconds * 1000), 8)).toBe(code)
 })
 
-test('a code is valid in its period and its neighbours, and only after the period that was used', () => {
+test('a code is valid in its period and its neighbors, and only after the period that was used', () => {
   const now = 1_700_000_000_000
   const step = totpStepAt(now)
   const code = computeTotp(secret, step)

@@ -92,7 +92,7 @@ export interface Schema {
   conversation_items: ConversationItemTable
   background_responses: BackgroundResponseTable
   video_jobs: VideoJobTable
-  catalogue_edits: CatalogueEditTable
+  catalogue_edits: CatalogEditTable
   daily_requests: DailyRequestTable
   idempotency_keys: IdempotencyKeyTable
   benchmark_results: BenchmarkResultTable
@@ -775,7 +775,7 @@ export interface GuardrailHitTable {
   part: string
   role: string | null
   count: number
-  /** JSON arrays: the kinds a detector recognised, and the layers whose rule it is. */
+  /** JSON arrays: the kinds a detector recognized, and the layers whose rule it is. */
   kinds: string
   layers: string
   created_at: string
@@ -922,7 +922,7 @@ export interface DestinationTable {
   filter_rules: string | null
   /** JSON object of the settings that are not secret. */
   config: string
-  /** Sealed JSON object of the secrets. */
+  /** Encrypted JSON object of the secrets. */
   sealed_secrets: string
   /** The origin that the secrets were entered for: they are never sent elsewhere. */
   secrets_origin: string | null
@@ -961,7 +961,7 @@ export interface OutboxEventTable {
   id: string
   organization_id: string
   workspace_id: string
-  /** Sealed JSON of a `GenerationEvent`, bound to the id. */
+  /** Encrypted JSON of a `GenerationEvent`, bound to the id. */
   sealed_event: string
   /** Of the JSON. */
   size: number
@@ -1187,7 +1187,7 @@ export interface GenerationContentTable {
   generation_id: string
   organization_id: string
   workspace_id: string
-  /** Sealed JSON. */
+  /** Encrypted JSON. */
   sealed_content: string
   created_at: string
 }
@@ -1267,7 +1267,7 @@ export interface StoredResponseTable {
   stored_bytes: number
   created_at: string
   expires_at: string
-  /** Sealed JSON of the response object without its output. */
+  /** Encrypted JSON of the response object without its output. */
   body: string
 }
 
@@ -1280,7 +1280,7 @@ export interface BackgroundResponseTable {
   node_id: string
   status: 'queued' | 'in_progress'
   is_cancelled: Flag
-  /** Sealed JSON of the response object, without output. */
+  /** Encrypted JSON of the response object, without output. */
   body: string
   created_at: string
 }
@@ -1300,7 +1300,7 @@ export interface VideoJobTable {
   endpoint_id: string
   byok_key_id: string | null
   region: string
-  /** Sealed JSON: the call without its pictures, and what a webhook needs. */
+  /** Encrypted JSON: the call without its pictures, and what a webhook needs. */
   request: string
   /** JSON: what its settlement needs of the endpoint and of the attempts before it. */
   sent: string | null
@@ -1308,7 +1308,7 @@ export interface VideoJobTable {
   upstream_id: string | null
   /** Percent. */
   progress: number
-  /** Sealed JSON: where the provider has the videos. */
+  /** Encrypted JSON: where the provider has the videos. */
   contents: string | null
   error: string | null
   created_at: string
@@ -1327,13 +1327,13 @@ export interface VideoJobTable {
   webhook_attempts: number
 }
 
-/** Consecutive items, sealed together: a row for each would be many times their size. */
+/** Consecutive items, encrypted together: a row for each would be many times their size. */
 export interface StoredPageTable {
   response_id: string
   /** The position of the first one. */
   first: number
   count: number
-  /** Sealed JSON array. */
+  /** Encrypted JSON array. */
   items: string
 }
 
@@ -1349,7 +1349,7 @@ export interface ConversationTable {
   id: string
   organization_id: string
   workspace_id: string
-  /** Sealed JSON. */
+  /** Encrypted JSON. */
   metadata: string
   created_at: string
   /** Extended with every addition. */
@@ -1361,12 +1361,12 @@ export interface ConversationItemTable {
   /** Grows with time, so that nodes can add items without coordination. */
   place: string
   item_id: string
-  /** Sealed JSON. */
+  /** Encrypted JSON. */
   item: string
 }
 
-/** What an operator changed in the catalogue at run time. */
-export interface CatalogueEditTable {
+/** What an operator changed in the catalog at run time. */
+export interface CatalogEditTable {
   kind: 'provider' | 'model' | 'endpoint'
   /** The slug of the provider, or the id of the model. */
   name: string

@@ -45,7 +45,7 @@ export function findServerProblem({ host, port, tls }: SyslogServer, allowPrivat
 }
 
 /**
- * Syslog has no acknowledgements. The connection is closed after the messages, and the server's end of it shows that
+ * Syslog has no acknowledgments. The connection is closed after the messages, and the server's end of it shows that
  * it has read them.
  */
 export async function sendSyslog(

@@ -14,7 +14,7 @@ describe('splicing JSON', () => {
     expect(spliced).toContain('"n": 1.0e2')
   })
 
-  test('an escaped or duplicate name is serialised again', () => {
+  test('an escaped or duplicate name is serialized again', () => {
     for (const text of [
       `{"mod\\u0065l":"a","big":${JSON.stringify(long)}}`,
       `{"model":"a","model":"b","big":${JSON.stringify(long)}}`,

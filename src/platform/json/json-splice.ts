@@ -6,7 +6,7 @@ const minSpliceLength = 16 * 1024
 
 /**
  * The JSON of `after`, which is `before` with some members changed. Unchanged members are copied from the text that
- * `before` was parsed from, so that a long prompt is not serialised again.
+ * `before` was parsed from, so that a long prompt is not serialized again.
  */
 export function spliceJson(
   text: string,

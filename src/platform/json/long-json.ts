@@ -6,7 +6,7 @@ import { assertJsonBoundsInSlices } from './json-bounds.ts'
 import { JsonError } from './json-error.ts'
 import { findStringEnd, isEscaped } from './json-string.ts'
 
-/** Longer strings are not copied when JSON is parsed, and are serialised in chunks. */
+/** Longer strings are not copied when JSON is parsed, and are serialized in chunks. */
 const minLongStringLength = 64 * 1024
 
 /** A shorter text is parsed at once. */
@@ -190,7 +190,7 @@ export function estimateJsonLength(value: unknown, max = Number.POSITIVE_INFINIT
   return length
 }
 
-/** Serialises in chunks, so that a value with long strings is never one string. */
+/** Serializes in chunks, so that a value with long strings is never one string. */
 export function* encodeJsonChunks(value: unknown): Generator<string> {
   if (isShort(value)) yield JSON.stringify(value) ?? 'null'
   else if (typeof value === 'string') yield* encodeStringChunks(value)

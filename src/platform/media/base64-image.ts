@@ -6,7 +6,7 @@ export interface Base64ImageInfo {
   size: { width: number; height: number } | null
 }
 
-/** Real files have their size within the first 192 KiB; metadata such as colour profiles comes before it. */
+/** Real files have their size within the first 192 KiB; metadata such as color profiles comes before it. */
 const headLength = 256 * 1024
 const svgStart = /^\s*<(?:svg|\?xml|!--|!doctype svg)/i
 

@@ -1,9 +1,9 @@
-import type { GenerateDialect } from '../../../src/formats/vocabulary.ts'
+import type { GenerateWireFormat } from '../../../src/formats/vocabulary.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
 import { richSchema } from './request-scenario.ts'
 
 /** Requests as clients of each format send them, including fields that only that format has. */
-export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> = {
+export const clientBodies: Record<GenerateWireFormat, Record<string, JsonObject>> = {
   chat: {
     'an agent with cached prompt, tools and signed thinking': {
       model: 'acme/large',
@@ -145,7 +145,7 @@ export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> =
           content: [
             {
               type: 'document',
-              source: { type: 'text', media_type: 'text/plain', data: 'The sky is grey.' },
+              source: { type: 'text', media_type: 'text/plain', data: 'The sky is gray.' },
               title: 'Sky',
               context: 'Notes.',
               citations: { enabled: true },
@@ -154,7 +154,7 @@ export const clientBodies: Record<GenerateDialect, Record<string, JsonObject>> =
             { type: 'text', text: 'Colour?' },
           ],
         },
-        { role: 'assistant', content: 'The colour is' },
+        { role: 'assistant', content: 'The color is' },
       ],
       temperature: 0.2,
       top_k: 5,

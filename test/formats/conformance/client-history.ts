@@ -1,4 +1,4 @@
-import type { GenerateDialect } from '../../../src/formats/vocabulary.ts'
+import type { GenerateWireFormat } from '../../../src/formats/vocabulary.ts'
 import type { SseFrame } from '../../../src/platform/http/sse.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../../src/platform/json/json-values.ts'
 
@@ -59,7 +59,7 @@ function readMessagesStream(frames: SseFrame[]): JsonObject[] {
   return [{ role: 'assistant', content }]
 }
 
-export const clients: Record<GenerateDialect, HistoryClient> = {
+export const clients: Record<GenerateWireFormat, HistoryClient> = {
   chat: {
     readReply: (reply) => [asObject(asObjects(reply.choices)[0]?.message) ?? {}],
     readStream: readChatStream,

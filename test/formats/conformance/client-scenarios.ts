@@ -1,4 +1,4 @@
-import type { GenerateDialect } from '../../../src/formats/vocabulary.ts'
+import type { GenerateWireFormat } from '../../../src/formats/vocabulary.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
 import { richSchema } from './request-scenario.ts'
 
@@ -55,7 +55,7 @@ const buildCachedInput = (control: JsonObject) => [
 const reasoningItem = { id: 'rs_68af4030baa48193', format: 'vendor_b-responses-v1' }
 
 /** Bodies with fields that this API accepts and the vendors of the format do not, by scenario. */
-export const clientScenarioBodies: Record<GenerateDialect, Record<string, JsonObject>> = {
+export const clientScenarioBodies: Record<GenerateWireFormat, Record<string, JsonObject>> = {
   chat: {
     'PDF by URL': buildChatBody({
       messages: [

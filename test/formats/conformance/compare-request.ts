@@ -195,7 +195,7 @@ function compareMessages(sent: Message[], received: Message[], names: Set<string
 function lossNameOf(part: Part): string {
   if (part.kind === 'reasoning') return isSigned(part) ? 'reasoning_signature' : 'reasoning'
   if (part.kind === 'opaque')
-    return `block:${typeof part.value.type === 'string' ? part.value.type : part.dialect}`
+    return `block:${typeof part.value.type === 'string' ? part.value.type : part.wireFormat}`
   return part.kind
 }
 

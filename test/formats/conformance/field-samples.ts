@@ -1,4 +1,4 @@
-import type { GenerateDialect } from '../../../src/formats/vocabulary.ts'
+import type { GenerateWireFormat } from '../../../src/formats/vocabulary.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
 import {
   cacheSamples,
@@ -246,7 +246,7 @@ const responsesFields: FieldTable = {
 }
 
 /** One sample for every field in the schemas of the four formats. */
-export const fieldTables: Record<GenerateDialect, FieldTable> = {
+export const fieldTables: Record<GenerateWireFormat, FieldTable> = {
   chat: chatFields,
   messages: messagesFields,
   responses: responsesFields,

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'bun:test'
 import { z } from 'zod'
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import { chatRequest } from '../../../src/formats/chat/schema.ts'
 import { listUnimplementedFields } from '../../../src/formats/fields.ts'
 import { toSnakeCase } from '../../../src/formats/gemini/field-names.ts'
 import { geminiBody } from '../../../src/formats/gemini/schema.ts'
 import { messagesRequest } from '../../../src/formats/messages/schema.ts'
 import { responsesRequest } from '../../../src/formats/responses/schema.ts'
-import { type GenerateDialect, generateDialects } from '../../../src/formats/vocabulary.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
 import { fieldTables } from './field-samples.ts'
 import { createTarget, resolveTierTarget } from './targets.ts'
 
-const schemas: Record<GenerateDialect, z.ZodType> = {
+const schemas: Record<GenerateWireFormat, z.ZodType> = {
   chat: chatRequest,
   messages: messagesRequest,
   responses: responsesRequest,
@@ -40,19 +40,19 @@ interface Sent {
   tier: string | null
 }
 
-function sendTo(client: GenerateDialect, upstream: GenerateDialect, body: JsonObject): Sent {
-  const call = dialects[client].client.decodeRequest(body)
+function sendTo(client: GenerateWireFormat, upstream: GenerateWireFormat, body: JsonObject): Sent {
+  const call = wireFormats[client].client.decodeRequest(body)
   const target = createTarget(upstream, resolveTierTarget(upstream, call))
   const request =
     client === upstream
-      ? dialects[client].passthrough.passRequest(body, target)
-      : dialects[upstream].upstream.encodeRequest(call, target)
+      ? wireFormats[client].passthrough.passRequest(body, target)
+      : wireFormats[upstream].upstream.encodeRequest(call, target)
   const dropped = [...request.dropped, ...listUnimplementedFields(body, request.body)]
   return { body: request.body, dropped, tier: target.tier }
 }
 
 /** Whether the upstream receives the same with and without the field, and the field or its parent is not reported. */
-function isSilentlyLost(client: GenerateDialect, upstream: GenerateDialect, path: string): boolean {
+function isSilentlyLost(client: GenerateWireFormat, upstream: GenerateWireFormat, path: string): boolean {
   const { minimalBody, samples } = fieldTables[client]
   const { used, unused } = samples[path] ?? { used: {} }
   const sent = sendTo(client, upstream, { ...minimalBody, ...used })
@@ -65,7 +65,7 @@ function isSnakeCase(path: string): boolean {
   return path.split('.').some((name) => /[a-z]_/.test(name) && name === toSnakeCase(name))
 }
 
-describe.each(generateDialects.map((name) => [name] as const))('R31 request fields of %s', (client) => {
+describe.each(generateWireFormats.map((name) => [name] as const))('R31 request fields of %s', (client) => {
   const { gatewayFields, samples } = fieldTables[client]
   const paths = Object.keys(samples)
   /** Has a sample, or its parent is sampled as a whole. */
@@ -82,7 +82,7 @@ describe.each(generateDialects.map((name) => [name] as const))('R31 request fiel
     expect(required.filter((path) => !isCovered(path))).toEqual([])
   })
 
-  test.each(generateDialects.map((name) => [name] as const))(
+  test.each(generateWireFormats.map((name) => [name] as const))(
     'an upstream of %s receives it, or it is reported',
     (upstream) => {
       expect(paths.filter((path) => isSilentlyLost(client, upstream, path))).toEqual([])

@@ -1,4 +1,4 @@
-import type { GenerateDialect } from '../../../src/formats/vocabulary.ts'
+import type { GenerateWireFormat } from '../../../src/formats/vocabulary.ts'
 import type { SseFrame } from '../../../src/platform/http/sse.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../../src/platform/json/json-values.ts'
 import { assertRule } from './assert-rule.ts'
@@ -6,7 +6,7 @@ import { isSameJson } from './compare-request.ts'
 import { checkResponses } from './grammar-responses.ts'
 
 /** Throws when a finished stream breaks the rules of its format, as a strict client would. */
-export const grammarChecks: Record<GenerateDialect, (frames: SseFrame[]) => void> = {
+export const grammarChecks: Record<GenerateWireFormat, (frames: SseFrame[]) => void> = {
   chat: checkChat,
   messages: checkMessages,
   responses: checkResponses,
@@ -120,7 +120,7 @@ function checkGemini(frames: SseFrame[]): void {
 }
 
 /** Markers that only a successful stream may contain. */
-export const successPatterns: Record<GenerateDialect, RegExp> = {
+export const successPatterns: Record<GenerateWireFormat, RegExp> = {
   chat: /\[DONE\]|"finish_reason":"(?!error)[a-z_]+"/,
   messages: /message_stop|message_delta/,
   responses: /response\.(?:completed|incomplete)"/,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import { collectReply } from '../../../src/formats/call/event.ts'
-import { type GenerateDialect, generateDialects } from '../../../src/formats/vocabulary.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import { GatewayError } from '../../../src/platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
 import { vendorReply } from '../../support/replies.ts'
@@ -10,7 +10,7 @@ import { clientBodies } from './client-bodies.ts'
 import { cost, createContext, decodeFrames, encodeStream, encodeWhole, parseFrames } from './round-trip.ts'
 import { createTarget } from './targets.ts'
 
-const pairs = generateDialects.flatMap((one) => generateDialects.map((other) => [one, other] as const))
+const pairs = generateWireFormats.flatMap((one) => generateWireFormats.map((other) => [one, other] as const))
 
 /** Values that throw when converted to a string or a number, and other unexpected values. */
 const traps: readonly unknown[] = [
@@ -56,7 +56,7 @@ describe.each(pairs)('values of the wrong type anywhere: from %s to %s', (from, 
   test('in a whole reply', () => {
     for (const variant of createVariants(vendorReply(from, 'reasoningToolCall').body)) {
       expectNoCrash(() => {
-        const events = dialects[from].upstream.decodeReply(variant)
+        const events = wireFormats[from].upstream.decodeReply(variant)
         encodeWhole(to, events)
         encodeStream(to, events)
       }, variant)
@@ -75,52 +75,55 @@ describe.each(pairs)('values of the wrong type anywhere: from %s to %s', (from, 
   })
 })
 
-function translate(body: JsonObject, from: GenerateDialect, to: GenerateDialect): void {
+function translate(body: JsonObject, from: GenerateWireFormat, to: GenerateWireFormat): void {
   const target = createTarget(to)
-  if (from === to) dialects[from].passthrough.passRequest(body, target)
-  dialects[to].upstream.encodeRequest(dialects[from].client.decodeRequest(body), target)
+  if (from === to) wireFormats[from].passthrough.passRequest(body, target)
+  wireFormats[to].upstream.encodeRequest(wireFormats[from].client.decodeRequest(body), target)
 }
 
-describe.each(generateDialects.map((name) => [name] as const))('values of the wrong type in %s', (name) => {
-  test('are passed to a client of the same format', () => {
-    const { body, frames } = vendorReply(name, 'reasoningToolCall')
-    for (const variant of createVariants(body)) {
-      const usage = collectReply(dialects[name].upstream.decodeReply(variant)).usage
-      if (usage)
-        expectNoCrash(
-          () => dialects[name].passthrough.passReply(variant, createContext(), cost, usage),
-          variant,
-        )
-      expectNoCrash(() => dialects[name].passthrough.summarizeReply?.(variant), variant)
-    }
-    const parsed = parseFrames(frames.join(''))
-    parsed.forEach((frame, index) => {
-      if (frame.data === '[DONE]') return
-      for (const value of createVariants(JSON.parse(frame.data))) {
-        const relay = dialects[name].passthrough.createRelay(createContext())
-        const variantFrames = parsed.with(index, { ...frame, data: JSON.stringify(value) })
-        expectNoCrash(() => variantFrames.map((variantFrame) => relay.pass(variantFrame)), value)
+describe.each(generateWireFormats.map((name) => [name] as const))(
+  'values of the wrong type in %s',
+  (name) => {
+    test('are passed to a client of the same format', () => {
+      const { body, frames } = vendorReply(name, 'reasoningToolCall')
+      for (const variant of createVariants(body)) {
+        const usage = collectReply(wireFormats[name].upstream.decodeReply(variant)).usage
+        if (usage)
+          expectNoCrash(
+            () => wireFormats[name].passthrough.passReply(variant, createContext(), cost, usage),
+            variant,
+          )
+        expectNoCrash(() => wireFormats[name].passthrough.summarizeReply?.(variant), variant)
       }
+      const parsed = parseFrames(frames.join(''))
+      parsed.forEach((frame, index) => {
+        if (frame.data === '[DONE]') return
+        for (const value of createVariants(JSON.parse(frame.data))) {
+          const relay = wireFormats[name].passthrough.createRelay(createContext())
+          const variantFrames = parsed.with(index, { ...frame, data: JSON.stringify(value) })
+          expectNoCrash(() => variantFrames.map((variantFrame) => relay.pass(variantFrame)), value)
+        }
+      })
     })
-  })
 
-  test('in an error are accepted', () => {
-    const errorBody = {
-      error: { message: 'No.', code: 'bad', loc: ['a', 1], details: [{ msg: 'x', loc: ['b'] }] },
-    }
-    for (const variant of createVariants({ ...errorBody, detail: [{ loc: ['body', 0], msg: 'wrong' }] })) {
-      expect(typeof dialects[name].upstream.decodeError(400, variant).message).toBe('string')
-    }
-    fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 4 }), (body) => {
-        dialects[name].upstream.decodeError(500, body)
-      }),
-    )
-  })
-})
+    test('in an error are accepted', () => {
+      const errorBody = {
+        error: { message: 'No.', code: 'bad', loc: ['a', 1], details: [{ msg: 'x', loc: ['b'] }] },
+      }
+      for (const variant of createVariants({ ...errorBody, detail: [{ loc: ['body', 0], msg: 'wrong' }] })) {
+        expect(typeof wireFormats[name].upstream.decodeError(400, variant).message).toBe('string')
+      }
+      fc.assert(
+        fc.property(fc.jsonValue({ maxDepth: 4 }), (body) => {
+          wireFormats[name].upstream.decodeError(500, body)
+        }),
+      )
+    })
+  },
+)
 
 test('reasoning of an unknown type from a chat client does not fail a request', () => {
   const message = { role: 'assistant', content: 'x', reasoning_details: [{ type: { toString: 1 } }] }
-  const call = dialects.chat.client.decodeRequest({ messages: [message] })
-  for (const name of generateDialects) dialects[name].upstream.encodeRequest(call, createTarget(name))
+  const call = wireFormats.chat.client.decodeRequest({ messages: [message] })
+  for (const name of generateWireFormats) wireFormats[name].upstream.encodeRequest(call, createTarget(name))
 })

@@ -1,8 +1,8 @@
-import type { GenerateDialect } from '../../../src/formats/vocabulary.ts'
+import type { GenerateWireFormat } from '../../../src/formats/vocabulary.ts'
 
 /** A setting that reaches an upstream in another form: nothing is lost or reported as dropped. */
 export interface Adaptation {
-  upstream: GenerateDialect
+  upstream: GenerateWireFormat
   /** Names of request scenarios. */
   scenarios: string[]
   /** Differences that an exact comparison reports. */
@@ -122,7 +122,7 @@ export interface ReplyLoss {
   note: string
 }
 
-export const replyLosses: Record<GenerateDialect, ReplyLoss[]> = {
+export const replyLosses: Record<GenerateWireFormat, ReplyLoss[]> = {
   chat: [
     { differences: ['opaque'], note: 'dropped: the format has no equivalent' },
     {

@@ -1,6 +1,6 @@
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import { collectReply } from '../../../src/formats/call/event.ts'
-import type { GenerateDialect } from '../../../src/formats/vocabulary.ts'
+import type { GenerateWireFormat } from '../../../src/formats/vocabulary.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
 import { clients } from './client-history.ts'
 import { clientScenarioBodies } from './client-scenarios.ts'
@@ -16,13 +16,16 @@ import {
 } from './reply-scenarios.ts'
 import type { RequestScenario } from './request-scenario.ts'
 import { encodeWhole, replyModes, roundTripReply, roundTripRequest, toWireJson } from './round-trip.ts'
-import { createTarget, nativeDialects, resolveTierTarget } from './targets.ts'
+import { createTarget, nativeWireFormats, resolveTierTarget } from './targets.ts'
 
 /** The body with which a client requests a scenario; null when the format cannot express it. */
-export function buildClientBody(client: GenerateDialect, { name, call }: RequestScenario): JsonObject | null {
+export function buildClientBody(
+  client: GenerateWireFormat,
+  { name, call }: RequestScenario,
+): JsonObject | null {
   const scenarioBody = clientScenarioBodies[client][name]
   const body = scenarioBody ?? roundTripRequest(call, client).body
-  const decoded = dialects[client].client.decodeRequest(body)
+  const decoded = wireFormats[client].client.decodeRequest(body)
   const losses = compareRequests(call, decoded).filter((difference) => !ignoredDifferences.has(difference))
   return losses.length === 0 ? body : null
 }
@@ -37,8 +40,8 @@ const ignoredDifferences: ReadonlySet<string> = new Set([
 
 /** The outcome of a request whose history contains this reasoning. */
 export function computeReasoningOutcome(
-  client: GenerateDialect,
-  upstream: GenerateDialect,
+  client: GenerateWireFormat,
+  upstream: GenerateWireFormat,
   parts: StreamedPart[],
 ): Outcome {
   const { readReply, buildNextRequest } = clients[client]
@@ -48,12 +51,12 @@ export function computeReasoningOutcome(
     ),
   )
   const format = parts.flatMap(({ start }) => (start.kind === 'reasoning' ? [start.format] : []))[0]
-  const isNative = format !== undefined && nativeDialects[format] === upstream
+  const isNative = format !== undefined && nativeWireFormats[format] === upstream
   const target = createTarget(upstream, isNative ? { signatureFormat: format } : {})
   const { dropped } =
     client === upstream
-      ? dialects[client].passthrough.passRequest(body, target)
-      : dialects[upstream].upstream.encodeRequest(dialects[client].client.decodeRequest(body), target)
+      ? wireFormats[client].passthrough.passRequest(body, target)
+      : wireFormats[upstream].upstream.encodeRequest(wireFormats[client].client.decodeRequest(body), target)
   return { dropped, notes: [] }
 }
 
@@ -66,18 +69,18 @@ export interface Outcome {
 
 /** What an upstream receives of a client's request; passed through when both use the same format. */
 export function computeRequestOutcome(
-  client: GenerateDialect,
-  upstream: GenerateDialect,
+  client: GenerateWireFormat,
+  upstream: GenerateWireFormat,
   scenario: RequestScenario,
   body: JsonObject,
 ): Outcome {
   if (client === upstream) {
-    const { client: clientCodec, passthrough } = dialects[client]
+    const { client: clientCodec, passthrough } = wireFormats[client]
     const target = createTarget(client, resolveTierTarget(client, clientCodec.decodeRequest(body)))
     const { dropped } = passthrough.passRequest(toWireJson(body), target)
     return { dropped, notes: [] }
   }
-  const { dropped, differences } = roundTripRequest(dialects[client].client.decodeRequest(body), upstream)
+  const { dropped, differences } = roundTripRequest(wireFormats[client].client.decodeRequest(body), upstream)
   const notes = adaptations
     .filter((entry) => entry.upstream === upstream && entry.scenarios.includes(scenario.name))
     .filter((entry) =>
@@ -88,7 +91,7 @@ export function computeRequestOutcome(
 }
 
 /** Notes on what a client of a format does not receive; empty when it receives everything. */
-export function computeReplyOutcome(client: GenerateDialect, { events }: ReplyScenario): string[] {
+export function computeReplyOutcome(client: GenerateWireFormat, { events }: ReplyScenario): string[] {
   const lostNames = replyModes.flatMap((mode) =>
     compareReplies(collectReply(events), roundTripReply(client, mode, events)),
   )

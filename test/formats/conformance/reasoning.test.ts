@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import type { ModelCall } from '../../../src/formats/call/call.ts'
 import { collectReply, type ReplyEvent } from '../../../src/formats/call/event.ts'
 import type { InputPart, OutputPart, ReasoningFormat } from '../../../src/formats/call/part.ts'
-import { type GenerateDialect, generateDialects } from '../../../src/formats/vocabulary.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
 import { vendorReply } from '../../support/replies.ts'
 import { clients } from './client-history.ts'
@@ -23,11 +23,11 @@ import {
   replyModes,
   toWireJson,
 } from './round-trip.ts'
-import { createTarget, nativeDialects, nativeSignatures } from './targets.ts'
+import { createTarget, nativeSignatures, nativeWireFormats } from './targets.ts'
 
 interface ReasoningSample {
   name: string
-  vendor: GenerateDialect
+  vendor: GenerateWireFormat
   format: ReasoningFormat
   events: ReplyEvent[]
   /** Signatures that must come back unmodified. */
@@ -52,7 +52,7 @@ function listSamples(): ReasoningSample[] {
   const fromScenarios = Object.entries(vendorReasoning).flatMap(([name, parts]): ReasoningSample[] => {
     const format =
       parts.flatMap(({ start }) => (start.kind === 'reasoning' ? [start.format] : []))[0] ?? 'unknown'
-    const vendor = nativeDialects[format]
+    const vendor = nativeWireFormats[format]
     if (!vendor) return []
     const reason = parts.some(({ start }) => start.kind === 'tool-call') ? 'tool_calls' : 'stop'
     const events = createReplyEvents(createPartEvents(parts), [createChoiceEnd(reason)])
@@ -70,7 +70,7 @@ function listSamples(): ReasoningSample[] {
 }
 
 /** The next request of a client that received this reply. */
-function buildNextBody(client: GenerateDialect, mode: ReplyMode, events: ReplyEvent[]): JsonObject {
+function buildNextBody(client: GenerateWireFormat, mode: ReplyMode, events: ReplyEvent[]): JsonObject {
   const { readReply, readStream, buildNextRequest } = clients[client]
   const history =
     mode === 'whole'
@@ -96,26 +96,26 @@ function signedPartsIn(events: ReplyEvent[]) {
   return signedParts(collectReply(events).choices[0]?.parts ?? [])
 }
 
-const cases = generateDialects.flatMap((client) => replyModes.map((mode) => [client, mode] as const))
+const cases = generateWireFormats.flatMap((client) => replyModes.map((mode) => [client, mode] as const))
 
 describe.each(cases)('R29 reasoning through a client of %s, %s', (client, mode) => {
   test.each(listSamples().map((sample) => [sample.name, sample] as const))('%s', (_name, sample) => {
     const { vendor, format, events, signatures } = sample
     const body = buildNextBody(client, mode, events)
-    const request = dialects[client].client.decodeRequest(body)
+    const request = wireFormats[client].client.decodeRequest(body)
     expect(signatures.length).toBeGreaterThan(0)
-    for (const upstream of generateDialects) {
+    for (const upstream of generateWireFormats) {
       const isVendor = upstream === vendor
       const target = createTarget(upstream, isVendor ? { signatureFormat: format } : {})
-      const requests = [dialects[upstream].upstream.encodeRequest(request, target)]
-      if (upstream === client) requests.push(dialects[client].passthrough.passRequest(body, target))
+      const requests = [wireFormats[upstream].upstream.encodeRequest(request, target)]
+      if (upstream === client) requests.push(wireFormats[client].passthrough.passRequest(body, target))
       for (const upstreamRequest of requests) {
         const text = JSON.stringify(upstreamRequest.body)
         for (const signature of signatures)
           expect({ upstream, isSent: text.includes(signature) }).toEqual({ upstream, isSent: isVendor })
         if (isVendor)
           expect(
-            signedPartsOf(dialects[vendor].client.decodeRequest(toWireJson(upstreamRequest.body))),
+            signedPartsOf(wireFormats[vendor].client.decodeRequest(toWireJson(upstreamRequest.body))),
           ).toEqual(signedPartsIn(events))
         expect({ upstream, packed: text.includes('hg1.') }).toEqual({ upstream, packed: false })
         expect({ upstream, isReported: upstreamRequest.dropped.includes('reasoning_signature') }).toEqual({

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import { collectReply, type ReplyEvent } from '../../../src/formats/call/event.ts'
 import { zeroUsage } from '../../../src/formats/call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../../src/formats/vocabulary.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import { gatewayError } from '../../../src/platform/errors/gateway-error.ts'
 import type { SseFrame } from '../../../src/platform/http/sse.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
@@ -16,8 +16,8 @@ import { createTarget } from './targets.ts'
 const names = Object.keys(scenarios) as ScenarioName[]
 
 /** Passes the frames of an upstream to a client of the same format. */
-function relayFrames(dialect: GenerateDialect, frames: SseFrame[]) {
-  const relay = dialects[dialect].passthrough.createRelay(createContext())
+function relayFrames(wireFormat: GenerateWireFormat, frames: SseFrame[]) {
+  const relay = wireFormats[wireFormat].passthrough.createRelay(createContext())
   const passed = frames.map((frame) => relay.pass(frame)).join('') + (relay.close?.() ?? '')
   const { usage } = relay.summary
   if (!usage) throw new Error('the relay recorded no usage')
@@ -38,13 +38,13 @@ function addUnknownField(frames: SseFrame[]): SseFrame[] {
 
 const invalidCounts = [[undefined], ['12'], [-3], [1.5], [null], [{ toString: 1 }]] as const
 
-const singleCount: Record<GenerateDialect, JsonObject> = {
+const singleCount: Record<GenerateWireFormat, JsonObject> = {
   chat: { completion_tokens: 7 },
   messages: { output_tokens: 7 },
   responses: { output_tokens: 7 },
   gemini: { candidatesTokenCount: 7 },
 }
-const invalidCount: Record<GenerateDialect, JsonObject> = {
+const invalidCount: Record<GenerateWireFormat, JsonObject> = {
   chat: { prompt_tokens: '5' },
   messages: { input_tokens: -5 },
   responses: { input_tokens: null },
@@ -65,14 +65,14 @@ function replaceCounts(body: JsonObject, value: unknown): JsonObject {
   )
 }
 
-describe.each(generateDialects.map((name) => [name] as const))('passthrough of %s', (dialect) => {
+describe.each(generateWireFormats.map((name) => [name] as const))('passthrough of %s', (wireFormat) => {
   test.each(names.map((name) => [name] as const))(
     'R31 a relayed stream has the content of the upstream: %s',
     (name) => {
-      const frames = parseFrames(vendorReply(dialect, name).frames.join(''))
-      const sent = collectReply(decodeFrames(dialect, frames))
-      const { stream, summary } = relayFrames(dialect, frames)
-      const received = collectReply(decodeFrames(dialect, parseFrames(stream)))
+      const frames = parseFrames(vendorReply(wireFormat, name).frames.join(''))
+      const sent = collectReply(decodeFrames(wireFormat, frames))
+      const { stream, summary } = relayFrames(wireFormat, frames)
+      const received = collectReply(decodeFrames(wireFormat, parseFrames(stream)))
       expect(compareReplies(sent, received)).toEqual([])
       expect(summary).toMatchObject({
         isComplete: true,
@@ -88,14 +88,14 @@ describe.each(generateDialects.map((name) => [name] as const))('passthrough of %
   test.each(names.map((name) => [name] as const))(
     'R31 a relayed whole reply has the content of the upstream: %s',
     (name) => {
-      const { body } = vendorReply(dialect, name)
-      const sent = collectReply(dialects[dialect].upstream.decodeReply(body))
+      const { body } = vendorReply(wireFormat, name)
+      const sent = collectReply(wireFormats[wireFormat].upstream.decodeReply(body))
       if (!sent.usage) throw new Error('no usage')
       const upstreamBody = { ...body, vendor_extra: { a: [1] } }
       const passed = toWireJson(
-        dialects[dialect].passthrough.passReply(upstreamBody, createContext(), cost, sent.usage),
+        wireFormats[wireFormat].passthrough.passReply(upstreamBody, createContext(), cost, sent.usage),
       )
-      const received = collectReply(dialects[dialect].upstream.decodeReply(passed))
+      const received = collectReply(wireFormats[wireFormat].upstream.decodeReply(passed))
       expect(compareReplies(sent, received)).toEqual([])
       expect(passed.vendor_extra).toEqual({ a: [1] })
       expect(received.usage?.reportedCost).toBe(cost.total)
@@ -103,24 +103,24 @@ describe.each(generateDialects.map((name) => [name] as const))('passthrough of %
   )
 
   test('R31 unknown fields of a stream are preserved', () => {
-    const frames = addUnknownField(parseFrames(vendorReply(dialect, 'toolCalls').frames.join('')))
-    const { stream } = relayFrames(dialect, frames)
+    const frames = addUnknownField(parseFrames(vendorReply(wireFormat, 'toolCalls').frames.join('')))
+    const { stream } = relayFrames(wireFormat, frames)
     const events = parseFrames(stream).filter(({ data }) => data !== '[DONE]')
     const without = events.filter(({ data }) => (JSON.parse(data) as JsonObject).vendor_extra === undefined)
     expect(without.map(({ data }) => data)).toEqual([])
   })
 
   test('R31 unknown fields of a request reach the upstream, gateway fields do not', () => {
-    for (const body of Object.values(clientBodies[dialect])) {
+    for (const body of Object.values(clientBodies[wireFormat])) {
       const upstreamBody = {
         ...body,
         vendor_extra: { deep: [1, { a: null }] },
         provider: { sort: 'price' },
         plugins: [],
       }
-      const { body: passed, dropped } = dialects[dialect].passthrough.passRequest(
+      const { body: passed, dropped } = wireFormats[wireFormat].passthrough.passRequest(
         upstreamBody,
-        createTarget(dialect),
+        createTarget(wireFormat),
       )
       expect(toWireJson(passed)).toMatchObject({ vendor_extra: { deep: [1, { a: null }] } })
       expect(dropped).not.toContain('vendor_extra')
@@ -130,15 +130,15 @@ describe.each(generateDialects.map((name) => [name] as const))('passthrough of %
   })
 
   test('R33 a truncated stream ends with an error', () => {
-    const frames = parseFrames(vendorReply(dialect, 'toolCalls').frames.join(''))
+    const frames = parseFrames(vendorReply(wireFormat, 'toolCalls').frames.join(''))
     for (let count = 0; count < frames.length - 3; count++) {
-      const relay = dialects[dialect].passthrough.createRelay(createContext())
+      const relay = wireFormats[wireFormat].passthrough.createRelay(createContext())
       const passed = frames.slice(0, count).map((frame) => relay.pass(frame))
       const text =
         passed.join('') +
         (relay.close?.() ?? '') +
         relay.fail(gatewayError('upstream_failed', 'Connection lost.'))
-      const events: ReplyEvent[] = decodeFrames(dialect, parseFrames(text))
+      const events: ReplyEvent[] = decodeFrames(wireFormat, parseFrames(text))
       expect(relay.summary.isComplete).toBe(false)
       expect(collectReply(events)).toMatchObject({
         isComplete: false,
@@ -149,14 +149,14 @@ describe.each(generateDialects.map((name) => [name] as const))('passthrough of %
 
   test('R33 I7 a reply whose settlement fails after its end was written ends with an error', () => {
     for (const name of names) {
-      const frames = parseFrames(vendorReply(dialect, name).frames.join(''))
-      const relay = dialects[dialect].passthrough.createRelay(createContext())
+      const frames = parseFrames(vendorReply(wireFormat, name).frames.join(''))
+      const relay = wireFormats[wireFormat].passthrough.createRelay(createContext())
       const passed = frames.map((frame) => relay.pass(frame)).join('') + (relay.close?.() ?? '')
       relay.end(zeroUsage, cost)
       const text = passed + relay.fail(gatewayError('upstream_failed', 'Connection lost.'))
-      expect(text).not.toMatch(successPatterns[dialect])
+      expect(text).not.toMatch(successPatterns[wireFormat])
       expect(relay.finalBody).toBeNull()
-      expect(collectReply(decodeFrames(dialect, parseFrames(text)))).toMatchObject({
+      expect(collectReply(decodeFrames(wireFormat, parseFrames(text)))).toMatchObject({
         isComplete: false,
         failure: { message: expect.stringContaining('Connection lost.') },
       })
@@ -164,19 +164,19 @@ describe.each(generateDialects.map((name) => [name] as const))('passthrough of %
   })
 
   test('R33 events after the end marker are ignored', () => {
-    const frames = parseFrames(vendorReply(dialect, 'toolCalls').frames.join(''))
-    const marked = dialect === 'gemini' ? [...frames, { event: '', data: '[DONE]' }] : frames
+    const frames = parseFrames(vendorReply(wireFormat, 'toolCalls').frames.join(''))
+    const marked = wireFormat === 'gemini' ? [...frames, { event: '', data: '[DONE]' }] : frames
     const late = [...marked.slice(-2), ...frames, { event: 'error', data: '{"error":{"message":"late"}}' }]
-    const expected = collectReply(decodeFrames(dialect, marked))
-    expect(collectReply(decodeFrames(dialect, [...marked, ...late]))).toEqual(expected)
-    const withLateFrames = relayFrames(dialect, [...marked, ...late])
-    expect(withLateFrames).toEqual(relayFrames(dialect, marked))
+    const expected = collectReply(decodeFrames(wireFormat, marked))
+    expect(collectReply(decodeFrames(wireFormat, [...marked, ...late]))).toEqual(expected)
+    const withLateFrames = relayFrames(wireFormat, [...marked, ...late])
+    expect(withLateFrames).toEqual(relayFrames(wireFormat, marked))
     expect(withLateFrames.summary).toMatchObject({ isComplete: true, failure: null })
   })
 
   test('R33 ending a reader is idempotent', () => {
-    const frames = parseFrames(vendorReply(dialect, 'toolCalls').frames.join(''))
-    const reader = dialects[dialect].upstream.createReader()
+    const frames = parseFrames(vendorReply(wireFormat, 'toolCalls').frames.join(''))
+    const reader = wireFormats[wireFormat].upstream.createReader()
     const events = frames.flatMap((frame) => reader.read(frame))
     events.push(...reader.end(), ...reader.end(), ...frames.flatMap((frame) => reader.read(frame)))
     const ids = events.flatMap((event) => (event.type === 'part-start' ? [event.part] : []))
@@ -186,26 +186,29 @@ describe.each(generateDialects.map((name) => [name] as const))('passthrough of %
   })
 
   test.each([...invalidCounts])('R9 usage without a valid count is no usage: %j', (value) => {
-    const { body, frames } = vendorReply(dialect, 'toolCalls')
+    const { body, frames } = vendorReply(wireFormat, 'toolCalls')
     const upstreamBody = replaceCounts(body, value)
-    expect(collectReply(dialects[dialect].upstream.decodeReply(upstreamBody)).usage).toBeNull()
-    expect(dialects[dialect].passthrough.summarizeReply?.(upstreamBody)?.usage ?? null).toBeNull()
+    expect(collectReply(wireFormats[wireFormat].upstream.decodeReply(upstreamBody)).usage).toBeNull()
+    expect(wireFormats[wireFormat].passthrough.summarizeReply?.(upstreamBody)?.usage ?? null).toBeNull()
     const streamed = parseFrames(frames.join('')).map((frame) =>
       frame.data === '[DONE]'
         ? frame
         : { ...frame, data: JSON.stringify(replaceCounts(JSON.parse(frame.data), value)) },
     )
-    expect(collectReply(decodeFrames(dialect, streamed))).toMatchObject({ usage: null, isComplete: true })
-    const relay = dialects[dialect].passthrough.createRelay(createContext())
+    expect(collectReply(decodeFrames(wireFormat, streamed))).toMatchObject({ usage: null, isComplete: true })
+    const relay = wireFormats[wireFormat].passthrough.createRelay(createContext())
     for (const frame of streamed) relay.pass(frame)
     relay.close?.()
     expect(relay.summary).toMatchObject({ usage: null, isComplete: true })
   })
 
   test('R9 a single valid count is usage', () => {
-    for (const counts of [singleCount[dialect], { ...singleCount[dialect], ...invalidCount[dialect] }]) {
-      const upstreamBody = replaceUsage(vendorReply(dialect, 'toolCalls').body, () => counts)
-      expect(collectReply(dialects[dialect].upstream.decodeReply(upstreamBody)).usage).toEqual({
+    for (const counts of [
+      singleCount[wireFormat],
+      { ...singleCount[wireFormat], ...invalidCount[wireFormat] },
+    ]) {
+      const upstreamBody = replaceUsage(vendorReply(wireFormat, 'toolCalls').body, () => counts)
+      expect(collectReply(wireFormats[wireFormat].upstream.decodeReply(upstreamBody)).usage).toEqual({
         ...zeroUsage,
         output: 7,
       })

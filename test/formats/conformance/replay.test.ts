@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { collectReply, type Reply, type ReplyEvent } from '../../../src/formats/call/event.ts'
 import { replayEvents } from '../../../src/formats/call/replay.ts'
-import { generateDialects } from '../../../src/formats/vocabulary.ts'
+import { generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import { compareReplies } from './compare-reply.ts'
 import { grammarChecks } from './grammar.ts'
 import {
@@ -37,16 +37,16 @@ describe('R36 a replayed reply', () => {
     }
   })
 
-  test.each(generateDialects)('is a stream of %s that loses no more than the original', (dialect) => {
+  test.each(generateWireFormats)('is a stream of %s that loses no more than the original', (wireFormat) => {
     for (const { name, events } of allScenarios) {
       const reply = collectJson(events)
-      const replayed = encodeStream(dialect, replayEvents(reply))
-      grammarChecks[dialect](parseFrames(replayed))
+      const replayed = encodeStream(wireFormat, replayEvents(reply))
+      grammarChecks[wireFormat](parseFrames(replayed))
       const differences = (stream: string) => {
-        const received = collectReply(decodeFrames(dialect, parseFrames(stream)))
+        const received = collectReply(decodeFrames(wireFormat, parseFrames(stream)))
         return compareReplies(reply, { ...received, usage: reply.usage })
       }
-      const originalLosses = differences(encodeStream(dialect, events))
+      const originalLosses = differences(encodeStream(wireFormat, events))
       const newLosses = differences(replayed).filter((difference) => !originalLosses.includes(difference))
       expect({ name, newLosses }).toEqual({ name, newLosses: [] })
     }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import type { Tool } from '../../../src/formats/call/call.ts'
 import { collectReply, type ReplyEvent } from '../../../src/formats/call/event.ts'
 import type { InputPart, OutputPart } from '../../../src/formats/call/part.ts'
-import { type GenerateDialect, generateDialects } from '../../../src/formats/vocabulary.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import { type ScenarioName, scenarios, vendorReply } from '../../support/replies.ts'
 import { clients } from './client-history.ts'
 import { compareReplies } from './compare-reply.ts'
@@ -30,16 +30,16 @@ import {
   toWireJson,
 } from './round-trip.ts'
 
-const pairs = generateDialects.flatMap((upstream) =>
-  generateDialects.map((client) => [upstream, client] as const),
+const pairs = generateWireFormats.flatMap((upstream) =>
+  generateWireFormats.map((client) => [upstream, client] as const),
 )
 
-function listDeclaredLosses(dialect: GenerateDialect): string[] {
-  return replyLosses[dialect].flatMap(({ differences }) => differences)
+function listDeclaredLosses(wireFormat: GenerateWireFormat): string[] {
+  return replyLosses[wireFormat].flatMap(({ differences }) => differences)
 }
 
 /** The client receives the upstream's reply, except for declared losses of its format. */
-function expectOnlyDeclaredLosses(events: ReplyEvent[], client: GenerateDialect, label: string): void {
+function expectOnlyDeclaredLosses(events: ReplyEvent[], client: GenerateWireFormat, label: string): void {
   const sent = collectReply(events)
   for (const mode of replyModes) {
     const received = roundTripReply(client, mode, events)
@@ -64,7 +64,7 @@ describe.each(pairs)('R9 R31 replies of an upstream of %s to a client of %s', (u
       const { frames, body, usage } = vendorReply(upstream, name)
       for (const events of [
         decodeFrames(upstream, parseFrames(frames.join(''))),
-        dialects[upstream].upstream.decodeReply(body),
+        wireFormats[upstream].upstream.decodeReply(body),
       ]) {
         expect(collectReply(events)).toMatchObject({ isComplete: true, failure: null, usage })
         expectOnlyDeclaredLosses(events, client, name)
@@ -76,7 +76,7 @@ describe.each(pairs)('R9 R31 replies of an upstream of %s to a client of %s', (u
 /** A vendor may send a signature before its text in a whole reply and after it in a stream. */
 const vendorDifferences = ['arguments.bytes', 'order']
 
-describe.each(generateDialects.map((name) => [name] as const))('a client of %s', (client) => {
+describe.each(generateWireFormats.map((name) => [name] as const))('a client of %s', (client) => {
   test('receives streams that follow the rules of its format', () => {
     for (const { name, events } of replyScenarios) {
       try {
@@ -100,14 +100,14 @@ describe.each(generateDialects.map((name) => [name] as const))('a client of %s',
     for (const name of Object.keys(scenarios) as ScenarioName[]) {
       const { frames, body } = vendorReply(client, name)
       const streamed = collectReply(decodeFrames(client, parseFrames(frames.join(''))))
-      const whole = collectReply(dialects[client].upstream.decodeReply(body))
+      const whole = collectReply(wireFormats[client].upstream.decodeReply(body))
       expect(streamed.usage).toEqual(whole.usage)
       expect(compareReplies(streamed, whole).filter((name) => !vendorDifferences.includes(name))).toEqual([])
     }
   })
 })
 
-describe.each(generateDialects.map((name) => [name] as const))(
+describe.each(generateWireFormats.map((name) => [name] as const))(
   'a client of %s that hides reasoning',
   (client) => {
     test('receives none, and R29 still sends signatures back', () => {
@@ -126,7 +126,7 @@ describe.each(generateDialects.map((name) => [name] as const))(
         }
         const { readReply, readStream, buildNextRequest } = clients[client]
         for (const history of [readReply(body), readStream(parseFrames(stream))]) {
-          const { messages } = dialects[client].client.decodeRequest(toWireJson(buildNextRequest(history)))
+          const { messages } = wireFormats[client].client.decodeRequest(toWireJson(buildNextRequest(history)))
           // Chat signatures would show the vendor, so they are hidden too.
           const signatures =
             client === 'chat' ? [] : listSignatures(collectReply(events).choices[0]?.parts ?? [])
@@ -154,7 +154,7 @@ test.each([['chat'], ['responses']] as const)(
       const events = createReplyEvents(createPartEvents([part]), [createChoiceEnd('tool_calls')])
       for (const replyEvents of [
         decodeFrames(client, parseFrames(encodeStream(client, events, createContext({ tools })))),
-        dialects[client].upstream.decodeReply(encodeWhole(client, events, createContext({ tools }))),
+        wireFormats[client].upstream.decodeReply(encodeWhole(client, events, createContext({ tools }))),
       ]) {
         expect(collectReply(replyEvents).choices[0]?.parts).toEqual([
           { ...call, custom: true, arguments: '*** Begin "x"\n+1' },

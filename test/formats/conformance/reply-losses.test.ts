@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import { collectReply, type ReplyEvent } from '../../../src/formats/call/event.ts'
 import { completions } from '../../../src/formats/completions/completions.ts'
 import {
@@ -8,7 +8,7 @@ import {
   formatLossComment,
   type ReplyLimits,
 } from '../../../src/formats/reply-losses.ts'
-import { generateDialects } from '../../../src/formats/vocabulary.ts'
+import { generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import { compareReplies } from './compare-reply.ts'
 import { replyScenarios } from './reply-scenarios.ts'
 import { replyModes, roundTripReply } from './round-trip.ts'
@@ -31,25 +31,28 @@ const names: [difference: string, reported: RegExp][] = [
   ['explanation', /^reply\.explanation$/],
 ]
 
-describe.each(generateDialects.map((name) => [name] as const))('R31 a reply to a client of %s', (client) => {
-  test.each(replyScenarios.map(({ name, events }) => [name, events] as const))(
-    '%s: everything that is lost is reported, and nothing else',
-    (_name, events) => {
-      const reported = listLosses(events, dialects[client].client.replyLimits)
-      for (const mode of replyModes) {
-        const differences = compareReplies(collectReply(events), roundTripReply(client, mode, events))
-        const losses = names
-          .filter(([difference]) => differences.includes(difference))
-          .map(([difference]) => difference)
-        const reportedDifferences = names.filter(([, name]) => reported.some((loss) => name.test(loss)))
-        expect({ mode, reported: reportedDifferences.map(([difference]) => difference) }).toEqual({
-          mode,
-          reported: losses,
-        })
-      }
-    },
-  )
-})
+describe.each(generateWireFormats.map((name) => [name] as const))(
+  'R31 a reply to a client of %s',
+  (client) => {
+    test.each(replyScenarios.map(({ name, events }) => [name, events] as const))(
+      '%s: everything that is lost is reported, and nothing else',
+      (_name, events) => {
+        const reported = listLosses(events, wireFormats[client].client.replyLimits)
+        for (const mode of replyModes) {
+          const differences = compareReplies(collectReply(events), roundTripReply(client, mode, events))
+          const losses = names
+            .filter(([difference]) => differences.includes(difference))
+            .map(([difference]) => difference)
+          const reportedDifferences = names.filter(([, name]) => reported.some((loss) => name.test(loss)))
+          expect({ mode, reported: reportedDifferences.map(([difference]) => difference) }).toEqual({
+            mode,
+            reported: losses,
+          })
+        }
+      },
+    )
+  },
+)
 
 const position = { choice: 0, part: 0 }
 
@@ -57,10 +60,10 @@ test('R31 a citation without a URL reaches only clients of its own format', () =
   const value = { type: 'char_location', cited_text: 'x' }
   const events: ReplyEvent[] = [
     { type: 'part-start', ...position, content: { kind: 'text', text: '' } },
-    { type: 'part-delta', ...position, delta: { citation: { native: { dialect: 'messages', value } } } },
+    { type: 'part-delta', ...position, delta: { citation: { native: { wireFormat: 'messages', value } } } },
   ]
-  expect(listLosses(events, dialects.chat.client.replyLimits)).toEqual(['reply.citations'])
-  expect(listLosses(events, dialects.messages.client.replyLimits)).toEqual([])
+  expect(listLosses(events, wireFormats.chat.client.replyLimits)).toEqual(['reply.citations'])
+  expect(listLosses(events, wireFormats.messages.client.replyLimits)).toEqual([])
 })
 
 test('R31 the Completions format reports content that is not text', () => {
@@ -83,7 +86,7 @@ test('R31 the Completions format reports content that is not text', () => {
 test('the number of names is bounded, and the comment stays on one line', () => {
   const events = Array.from({ length: 500 }, (_, part): ReplyEvent => {
     const value = { type: `odd\n\ndata: ${part}` }
-    return { type: 'part-start', choice: 0, part, content: { kind: 'opaque', dialect: 'messages', value } }
+    return { type: 'part-start', choice: 0, part, content: { kind: 'opaque', wireFormat: 'messages', value } }
   })
   const losses = listLosses(events, createReplyLimits('chat'))
   expect(losses.length).toBeLessThan(100)

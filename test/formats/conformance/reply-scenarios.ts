@@ -203,17 +203,17 @@ function createInterleavedEvents(): ReplyEvent[] {
 const nativeBlocks: Record<string, OutputPart> = {
   'Messages-only block': {
     kind: 'opaque',
-    dialect: 'messages',
+    wireFormat: 'messages',
     value: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'ferry' } },
   },
   'Responses-only item': {
     kind: 'opaque',
-    dialect: 'responses',
+    wireFormat: 'responses',
     value: { id: 'fs_1', type: 'file_search_call', status: 'completed', queries: ['ferry'], results: null },
   },
   'Gemini-only part': {
     kind: 'opaque',
-    dialect: 'gemini',
+    wireFormat: 'gemini',
     value: { executableCode: { language: 'PYTHON', code: 'print(1)' } },
   },
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import type { ModelCall } from '../../../src/formats/call/call.ts'
-import { type GenerateDialect, generateDialects } from '../../../src/formats/vocabulary.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
 import { clientBodies } from './client-bodies.ts'
 import { clientScenarioBodies } from './client-scenarios.ts'
@@ -10,7 +10,7 @@ import { adaptations } from './losses.ts'
 import { requestScenarios } from './request-scenarios.ts'
 import { roundTripRequest } from './round-trip.ts'
 
-function listAdaptations(upstream: GenerateDialect, scenario?: string): string[] {
+function listAdaptations(upstream: GenerateWireFormat, scenario?: string): string[] {
   return adaptations
     .filter(
       (entry) =>
@@ -32,7 +32,7 @@ function expectReported(outcome: ReturnType<typeof roundTripRequest>, allowed: s
   })
 }
 
-describe.each(generateDialects.map((name) => [name] as const))(
+describe.each(generateWireFormats.map((name) => [name] as const))(
   'R31 R32 requests to an upstream of %s',
   (upstream) => {
     test.each(requestScenarios.map((entry) => [entry.name, entry] as const))('%s', (name, scenario) => {
@@ -57,14 +57,14 @@ describe.each(generateDialects.map((name) => [name] as const))(
   },
 )
 
-const pairs = generateDialects.flatMap((client) =>
-  generateDialects.map((upstream) => [client, upstream] as const),
+const pairs = generateWireFormats.flatMap((client) =>
+  generateWireFormats.map((upstream) => [client, upstream] as const),
 )
 
 describe.each(pairs)('R31 R32 from a client of %s to an upstream of %s', (client, upstream) => {
   test('everything that the client sends arrives or is reported', () => {
     for (const { name, call } of requestScenarios) {
-      const request = dialects[client].client.decodeRequest(roundTripRequest(call, client).body)
+      const request = wireFormats[client].client.decodeRequest(roundTripRequest(call, client).body)
       try {
         expectReported(roundTripRequest(request, upstream), listAdaptations(upstream))
       } catch (error) {
@@ -74,7 +74,7 @@ describe.each(pairs)('R31 R32 from a client of %s to an upstream of %s', (client
   })
 
   test.each(Object.entries(clientBodies[client]))('%s', (_name, body) => {
-    const request = dialects[client].client.decodeRequest(body)
+    const request = wireFormats[client].client.decodeRequest(body)
     expectReported(roundTripRequest(request, upstream), listAdaptations(upstream))
   })
 })
@@ -88,7 +88,7 @@ test('adaptations name existing scenarios', () => {
 /** Fields that only affect the transport, or equal the default. */
 const ignoredFields = new Set(['model', 'stream', 'store', 'include', 'parallel_tool_calls'])
 
-describe.each(generateDialects.map((name) => [name] as const))(
+describe.each(generateWireFormats.map((name) => [name] as const))(
   'the comparison of requests of %s',
   (upstream) => {
     test('detects any removed field', () => {
@@ -111,21 +111,21 @@ describe.each(generateDialects.map((name) => [name] as const))(
   },
 )
 
-function differencesIn(call: ModelCall, upstream: GenerateDialect, body: JsonObject): string[] {
+function differencesIn(call: ModelCall, upstream: GenerateWireFormat, body: JsonObject): string[] {
   try {
-    return compareRequests(call, dialects[upstream].client.decodeRequest(body))
+    return compareRequests(call, wireFormats[upstream].client.decodeRequest(body))
   } catch {
     return ['rejected']
   }
 }
 
-describe.each(generateDialects.map((name) => [name] as const))('scenario bodies of %s', (client) => {
+describe.each(generateWireFormats.map((name) => [name] as const))('scenario bodies of %s', (client) => {
   test.each(Object.entries(clientScenarioBodies[client]))(
     '%s: the body matches the scenario',
     (name, body) => {
       const scenario = requestScenarios.find((entry) => entry.name === name)
       if (!scenario) throw new Error(`unknown scenario: ${name}`)
-      expect(compareRequests(scenario.call, dialects[client].client.decodeRequest(body))).toEqual([])
+      expect(compareRequests(scenario.call, wireFormats[client].client.decodeRequest(body))).toEqual([])
     },
   )
 })

@@ -1,8 +1,8 @@
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import type { ModelCall } from '../../../src/formats/call/call.ts'
 import { collectReply, type Reply, type ReplyEvent } from '../../../src/formats/call/event.ts'
 import { type UsageCost, zeroUsage } from '../../../src/formats/call/usage.ts'
-import type { GenerateDialect } from '../../../src/formats/vocabulary.ts'
+import type { GenerateWireFormat } from '../../../src/formats/vocabulary.ts'
 import type { ReplyContext } from '../../../src/formats/wire-format.ts'
 import { type SseFrame, SseReader } from '../../../src/platform/http/sse.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
@@ -53,35 +53,35 @@ export interface RequestRoundTrip {
 }
 
 /** A call encoded for an upstream and decoded as that upstream would. */
-export function roundTripRequest(call: ModelCall, upstream: GenerateDialect): RequestRoundTrip {
-  const dialect = dialects[upstream]
-  const { body, dropped } = dialect.upstream.encodeRequest(
+export function roundTripRequest(call: ModelCall, upstream: GenerateWireFormat): RequestRoundTrip {
+  const wireFormat = wireFormats[upstream]
+  const { body, dropped } = wireFormat.upstream.encodeRequest(
     call,
     createTarget(upstream, resolveTierTarget(upstream, call)),
   )
   const wire = toWireJson(body)
-  const decoded = dialect.client.decodeRequest(wire)
+  const decoded = wireFormat.client.decodeRequest(wire)
   return { body: wire, decoded, dropped, differences: compareRequests(call, decoded) }
 }
 
 /** The stream that a client of the format receives. */
 export function encodeStream(
-  dialect: GenerateDialect,
+  wireFormat: GenerateWireFormat,
   events: ReplyEvent[],
   context = createContext(),
 ): string {
-  const writer = dialects[dialect].client.createWriter(context)
+  const writer = wireFormats[wireFormat].client.createWriter(context)
   const usage = collectReply(events).usage ?? zeroUsage
   const contentEvents = events.filter(({ type }) => type !== 'reply-end')
   return contentEvents.map((event) => writer.write(event)).join('') + writer.end(usage, cost)
 }
 
 export function encodeWhole(
-  dialect: GenerateDialect,
+  wireFormat: GenerateWireFormat,
   events: ReplyEvent[],
   context = createContext(),
 ): JsonObject {
-  return toWireJson(dialects[dialect].client.encodeReply(collectReply(events), context, cost))
+  return toWireJson(wireFormats[wireFormat].client.encodeReply(collectReply(events), context, cost))
 }
 
 /** The frames of a stream whose bytes are split at these positions. */
@@ -98,8 +98,8 @@ export function parseFrames(stream: string | Uint8Array, cuts: number[] = []): S
   return [...frames, ...reader.end()]
 }
 
-export function decodeFrames(dialect: GenerateDialect, frames: SseFrame[]): ReplyEvent[] {
-  const reader = dialects[dialect].upstream.createReader()
+export function decodeFrames(wireFormat: GenerateWireFormat, frames: SseFrame[]): ReplyEvent[] {
+  const reader = wireFormats[wireFormat].upstream.createReader()
   return [...frames.flatMap((frame) => reader.read(frame)), ...reader.end()]
 }
 
@@ -108,15 +108,15 @@ export const replyModes: readonly ReplyMode[] = ['streamed', 'whole']
 
 /** A reply encoded in a format and decoded again. */
 export function roundTripEvents(
-  dialect: GenerateDialect,
+  wireFormat: GenerateWireFormat,
   mode: ReplyMode,
   events: ReplyEvent[],
 ): ReplyEvent[] {
   return mode === 'streamed'
-    ? decodeFrames(dialect, parseFrames(encodeStream(dialect, events)))
-    : dialects[dialect].upstream.decodeReply(encodeWhole(dialect, events))
+    ? decodeFrames(wireFormat, parseFrames(encodeStream(wireFormat, events)))
+    : wireFormats[wireFormat].upstream.decodeReply(encodeWhole(wireFormat, events))
 }
 
-export function roundTripReply(dialect: GenerateDialect, mode: ReplyMode, events: ReplyEvent[]): Reply {
-  return collectReply(roundTripEvents(dialect, mode, events))
+export function roundTripReply(wireFormat: GenerateWireFormat, mode: ReplyMode, events: ReplyEvent[]): Reply {
+  return collectReply(roundTripEvents(wireFormat, mode, events))
 }

@@ -147,7 +147,7 @@ export const nativeScenarios = [
     tools: [
       {
         kind: 'native',
-        dialect: 'messages',
+        wireFormat: 'messages',
         type: 'web_search_20250305',
         value: { type: 'web_search_20250305', name: 'web_search' },
       },
@@ -157,14 +157,14 @@ export const nativeScenarios = [
     tools: [
       {
         kind: 'native',
-        dialect: 'responses',
+        wireFormat: 'responses',
         type: 'file_search',
         value: { type: 'file_search', vector_store_ids: ['vs_1'] },
       },
     ],
   }),
   scenario('Gemini server tool', {
-    tools: [{ kind: 'native', dialect: 'gemini', type: 'googleSearch', value: { googleSearch: {} } }],
+    tools: [{ kind: 'native', wireFormat: 'gemini', type: 'googleSearch', value: { googleSearch: {} } }],
   }),
   conversation(
     'Messages-only block',
@@ -172,7 +172,7 @@ export const nativeScenarios = [
     assistantMessage(
       {
         kind: 'opaque',
-        dialect: 'messages',
+        wireFormat: 'messages',
         value: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'ferry' } },
       },
       'At 8.',
@@ -185,7 +185,7 @@ export const nativeScenarios = [
     assistantMessage(
       {
         kind: 'opaque',
-        dialect: 'responses',
+        wireFormat: 'responses',
         value: { type: 'web_search_call', id: 'ws_1', status: 'completed' },
       },
       'At 8.',
@@ -198,7 +198,7 @@ export const nativeScenarios = [
     assistantMessage(
       {
         kind: 'opaque',
-        dialect: 'gemini',
+        wireFormat: 'gemini',
         value: { executableCode: { language: 'PYTHON', code: 'print(1)' } },
       },
       '1',
@@ -208,7 +208,7 @@ export const nativeScenarios = [
   conversation(
     'Chat-only part',
     userMessage(
-      { kind: 'opaque', dialect: 'chat', value: { type: 'voice_note', voice_note: { id: 'v1' } } },
+      { kind: 'opaque', wireFormat: 'chat', value: { type: 'voice_note', voice_note: { id: 'v1' } } },
       'What?',
     ),
   ),

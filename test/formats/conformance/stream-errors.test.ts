@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import { collectReply } from '../../../src/formats/call/event.ts'
-import { generateDialects } from '../../../src/formats/vocabulary.ts'
+import { generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import { gatewayError } from '../../../src/platform/errors/gateway-error.ts'
 import { SseReader } from '../../../src/platform/http/sse.ts'
 import { createContext } from './round-trip.ts'
@@ -20,14 +20,14 @@ const forms: [string, string][] = [
   ['a bare error object on several lines', `[{\n  "error": {\n    "message": "${message}"\n  }\n}]\n`],
 ]
 
-describe.each(generateDialects)('I7 an error in a stream of %s', (name) => {
+describe.each(generateWireFormats)('I7 an error in a stream of %s', (name) => {
   test.each(forms)('is reported as the error it is: %s', (_, text) => {
     const sse = new SseReader()
     const frames = [...sse.push(new TextEncoder().encode(text)), ...sse.end()]
-    const reader = dialects[name].upstream.createReader()
+    const reader = wireFormats[name].upstream.createReader()
     const reply = collectReply([...frames.flatMap((frame) => reader.read(frame)), ...reader.end()])
     expect(reply.failure?.message).toBe(message)
-    const relay = dialects[name].passthrough.createRelay(createContext())
+    const relay = wireFormats[name].passthrough.createRelay(createContext())
     for (const frame of frames) relay.pass(frame)
     expect(relay.summary.failure?.message).toBe(message)
   })
@@ -36,8 +36,8 @@ describe.each(generateDialects)('I7 an error in a stream of %s', (name) => {
 test.each(['chat', 'messages', 'responses'] as const)(
   'I7 the error event of a stream of %s says so',
   (name) => {
-    const relay = dialects[name].passthrough.createRelay(createContext())
-    const writer = dialects[name].client.createWriter(createContext())
+    const relay = wireFormats[name].passthrough.createRelay(createContext())
+    const writer = wireFormats[name].client.createWriter(createContext())
     for (const text of [relay.fail(gatewayError('unavailable')), writer.fail(gatewayError('unavailable'))])
       expect(text).toContain('"finish_reason":"error"')
   },

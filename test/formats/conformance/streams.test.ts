@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import { collectReply, type ReplyEvent } from '../../../src/formats/call/event.ts'
 import { zeroUsage } from '../../../src/formats/call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../../src/formats/vocabulary.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import { gatewayError } from '../../../src/platform/errors/gateway-error.ts'
 import { type ScenarioName, vendorReply } from '../../support/replies.ts'
 import { grammarChecks, successPatterns } from './grammar.ts'
@@ -16,8 +16,8 @@ import {
 } from './reply-scenarios.ts'
 import { cost, createContext, decodeFrames, encodeStream, parseFrames } from './round-trip.ts'
 
-const pairs = generateDialects.flatMap((upstream) =>
-  generateDialects.map((client) => [upstream, client] as const),
+const pairs = generateWireFormats.flatMap((upstream) =>
+  generateWireFormats.map((client) => [upstream, client] as const),
 )
 
 /** A text split at arbitrary positions. */
@@ -81,7 +81,7 @@ function createInterleavedEvents({ calls, texts, turns }: Plan): ReplyEvent[] {
 }
 
 /** The client receives the same tool calls and text when the bytes of the streams are split anywhere. */
-function expectRelayed(plan: Plan, upstream: GenerateDialect, client: GenerateDialect): void {
+function expectRelayed(plan: Plan, upstream: GenerateWireFormat, client: GenerateWireFormat): void {
   const sent = createInterleavedEvents(plan)
   const read = decodeFrames(upstream, parseFrames(encodeStream(upstream, sent), plan.cuts))
   const stream = encodeStream(client, read)
@@ -111,7 +111,7 @@ describe.each(pairs)('R28 from %s to %s', (upstream, client) => {
 })
 
 /** The event that ends a reply in each format. */
-const endPatterns: Record<GenerateDialect, RegExp> = {
+const endPatterns: Record<GenerateWireFormat, RegExp> = {
   chat: /"finish_reason":"[a-z_]+"[^\n]*\}/,
   messages: /data: \{"type":"message_stop"\}/,
   responses: /data: \{"type":"response\.(?:completed|incomplete)"[^\n]*\}/,
@@ -119,14 +119,14 @@ const endPatterns: Record<GenerateDialect, RegExp> = {
 }
 
 const truncatedScenarios: ScenarioName[] = ['toolCalls', 'reasoningToolCall', 'cutShort']
-const faults = generateDialects.flatMap((dialect) =>
-  truncatedScenarios.map((name) => [dialect, name] as const),
+const faults = generateWireFormats.flatMap((wireFormat) =>
+  truncatedScenarios.map((name) => [wireFormat, name] as const),
 )
 
-describe.each(faults)('R33 a stream of %s, %s, truncated at every byte', (dialect, name) => {
-  const stream = vendorReply(dialect, name).frames.join('')
+describe.each(faults)('R33 a stream of %s, %s, truncated at every byte', (wireFormat, name) => {
+  const stream = vendorReply(wireFormat, name).frames.join('')
   const bytes = new TextEncoder().encode(stream)
-  const endMatch = endPatterns[dialect].exec(stream)
+  const endMatch = endPatterns[wireFormat].exec(stream)
   const endOffset = new TextEncoder().encode(
     stream.slice(0, (endMatch?.index ?? 0) + (endMatch?.[0].length ?? 0)),
   ).length
@@ -134,26 +134,26 @@ describe.each(faults)('R33 a stream of %s, %s, truncated at every byte', (dialec
   test('is complete only after the end marker', () => {
     expect(endMatch).not.toBeNull()
     for (let cut = 0; cut <= bytes.length; cut++) {
-      const { isComplete } = collectReply(decodeFrames(dialect, parseFrames(bytes.subarray(0, cut))))
+      const { isComplete } = collectReply(decodeFrames(wireFormat, parseFrames(bytes.subarray(0, cut))))
       if (isComplete !== cut >= endOffset) {
         // An event after the end marker may be truncated: a failure, never a silent end.
         expect({ cut, isComplete }).toEqual({ cut, isComplete: cut >= endOffset && isComplete })
       }
     }
-    expect(collectReply(decodeFrames(dialect, parseFrames(bytes))).isComplete).toBe(true)
+    expect(collectReply(decodeFrames(wireFormat, parseFrames(bytes))).isComplete).toBe(true)
   })
 
   test('reaches every client as an error, never as a success', () => {
     const step = Math.max(1, Math.floor(endOffset / 40))
     for (let cut = 0; cut < endOffset; cut += step) {
-      const events = decodeFrames(dialect, parseFrames(bytes.subarray(0, cut)))
-      for (const client of generateDialects) expectFailure(client, events)
+      const events = decodeFrames(wireFormat, parseFrames(bytes.subarray(0, cut)))
+      for (const client of generateWireFormats) expectFailure(client, events)
     }
   })
 })
 
-function expectFailure(client: GenerateDialect, events: ReplyEvent[], afterEnd = false): void {
-  const writer = dialects[client].client.createWriter(createContext())
+function expectFailure(client: GenerateWireFormat, events: ReplyEvent[], afterEnd = false): void {
+  const writer = wireFormats[client].client.createWriter(createContext())
   const written = events.filter(({ type }) => type !== 'reply-error').map((event) => writer.write(event))
   if (afterEnd) writer.end(zeroUsage, cost)
   const stream = written.join('') + writer.fail(gatewayError('upstream_failed', 'The connection was lost.'))

@@ -1,18 +1,18 @@
 import type { ModelCall } from '../../../src/formats/call/call.ts'
 import type { ReasoningFormat } from '../../../src/formats/call/part.ts'
-import { type GenerateDialect, serviceTiers } from '../../../src/formats/vocabulary.ts'
+import { type GenerateWireFormat, serviceTiers } from '../../../src/formats/vocabulary.ts'
 import type { Target } from '../../../src/formats/wire-format.ts'
 
-/** The signature format of the main vendor of each dialect. */
-export const nativeSignatures: Record<GenerateDialect, ReasoningFormat> = {
+/** The signature format of the main vendor of each wire format. */
+export const nativeSignatures: Record<GenerateWireFormat, ReasoningFormat> = {
   chat: 'unknown',
   messages: 'vendor_a-v1',
   responses: 'vendor_b-responses-v1',
   gemini: 'vendor_c-v1',
 }
 
-/** The dialect in which each vendor sends signatures. */
-export const nativeDialects: Partial<Record<ReasoningFormat, GenerateDialect>> = {
+/** The wire format in which each vendor sends signatures. */
+export const nativeWireFormats: Partial<Record<ReasoningFormat, GenerateWireFormat>> = {
   'vendor_a-v1': 'messages',
   'vendor_b-responses-v1': 'responses',
   'vendor_d-responses-v1': 'responses',
@@ -21,21 +21,21 @@ export const nativeDialects: Partial<Record<ReasoningFormat, GenerateDialect>> =
 
 /** The tier that a request is routed to; upstreams of Messages have no selectable tiers. */
 export function resolveTierTarget(
-  dialect: GenerateDialect,
+  wireFormat: GenerateWireFormat,
   { serviceTier }: ModelCall,
 ): Pick<Target, 'tier'> {
-  const tier = dialect === 'messages' ? undefined : serviceTiers.find((known) => known === serviceTier)
+  const tier = wireFormat === 'messages' ? undefined : serviceTiers.find((known) => known === serviceTier)
   return { tier: tier ?? null }
 }
 
 /** An upstream that supports every field of its format, with a reasoning model. */
-export function createTarget(dialect: GenerateDialect, changes: Partial<Target> = {}): Target {
+export function createTarget(wireFormat: GenerateWireFormat, changes: Partial<Target> = {}): Target {
   return {
     model: 'upstream-model',
     stream: false,
     maxOutputTokens: 8192,
-    reasoning: { efforts: null, budget: dialect === 'messages' || dialect === 'gemini' },
-    signatureFormat: nativeSignatures[dialect],
+    reasoning: { efforts: null, budget: wireFormat === 'messages' || wireFormat === 'gemini' },
+    signatureFormat: nativeSignatures[wireFormat],
     reasoningHistory: { field: 'reasoning_content' },
     unsupportedFields: new Set(),
     capabilities: new Set(['developer_role', 'max_completion_tokens', 'stream_usage']),

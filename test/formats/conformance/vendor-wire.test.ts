@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { dialects } from '../../../src/formats/all.ts'
+import { wireFormats } from '../../../src/formats/all.ts'
 import { collectReply, type Reply, type ReplyEvent } from '../../../src/formats/call/event.ts'
 import type { OutputPart } from '../../../src/formats/call/part.ts'
 import { zeroUsage } from '../../../src/formats/call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../../src/formats/vocabulary.ts'
+import { type GenerateWireFormat, generateWireFormats } from '../../../src/formats/vocabulary.ts'
 import { GatewayError } from '../../../src/platform/errors/gateway-error.ts'
 import type { SseFrame } from '../../../src/platform/http/sse.ts'
 import type { JsonObject } from '../../../src/platform/json/json-values.ts'
@@ -12,24 +12,24 @@ import { createTarget } from './targets.ts'
 
 /** Recorded vendor behaviour that differs from the vendors' documentation. */
 
-const dialectsWithEventNames = new Set<GenerateDialect>(['messages', 'responses'])
+const wireFormatsWithEventNames = new Set<GenerateWireFormat>(['messages', 'responses'])
 
-function framesFor(dialect: GenerateDialect, events: JsonObject[]): SseFrame[] {
+function framesFor(wireFormat: GenerateWireFormat, events: JsonObject[]): SseFrame[] {
   return events.map((event) => ({
-    event: dialectsWithEventNames.has(dialect) ? String(event.type) : '',
+    event: wireFormatsWithEventNames.has(wireFormat) ? String(event.type) : '',
     data: JSON.stringify(event),
   }))
 }
 
 const done: SseFrame = { event: '', data: '[DONE]' }
 
-function readWhole(dialect: GenerateDialect, body: JsonObject): ReplyEvent[] {
-  return dialects[dialect].upstream.decodeReply(body)
+function readWhole(wireFormat: GenerateWireFormat, body: JsonObject): ReplyEvent[] {
+  return wireFormats[wireFormat].upstream.decodeReply(body)
 }
 
 /** The events that a client of the same format receives. */
-function relayFrames(dialect: GenerateDialect, frames: SseFrame[]): JsonObject[] {
-  const relay = dialects[dialect].passthrough.createRelay(createContext())
+function relayFrames(wireFormat: GenerateWireFormat, frames: SseFrame[]): JsonObject[] {
+  const relay = wireFormats[wireFormat].passthrough.createRelay(createContext())
   const text = frames.map((frame) => relay.pass(frame)).join('') + (relay.close?.() ?? '')
   const rest = relay.summary.isComplete ? relay.end(zeroUsage, cost) : ''
   return parseFrames(text + rest).flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data)]))
@@ -49,11 +49,11 @@ const textIn = (reply: Reply) =>
 /** Checks the reply in every client format, streamed and whole. */
 function checkEveryClient(
   events: ReplyEvent[],
-  check: (reply: Reply, dialect: GenerateDialect) => void,
+  check: (reply: Reply, wireFormat: GenerateWireFormat) => void,
 ): void {
   check(collectReply(events), 'chat')
-  for (const dialect of generateDialects)
-    for (const mode of replyModes) check(roundTripReply(dialect, mode, events), dialect)
+  for (const wireFormat of generateWireFormats)
+    for (const mode of replyModes) check(roundTripReply(wireFormat, mode, events), wireFormat)
 }
 
 describe('R29 chat fields that are present and empty', () => {
@@ -120,7 +120,7 @@ describe('R29 chat fields that are present and empty', () => {
   })
 
   test('are removed from a reply that is passed through', () => {
-    const { choices } = dialects.chat.passthrough.passReply(whole, createContext(), cost, zeroUsage)
+    const { choices } = wireFormats.chat.passthrough.passReply(whole, createContext(), cost, zeroUsage)
     const [choice] = choices as JsonObject[]
     expect(choice).toMatchObject({
       finish_reason: 'tool_calls',
@@ -170,7 +170,7 @@ describe('R29 a Messages stream whose first event is the whole message', () => {
       expect(reply.choices[0]?.end?.reason).toBe('tool_calls')
       expect(reply.isComplete).toBe(true)
     })
-    const relay = dialects.messages.passthrough.createRelay(createContext())
+    const relay = wireFormats.messages.passthrough.createRelay(createContext())
     for (const frame of frames) relay.pass(frame)
     relay.close?.()
     expect(relay.summary).toMatchObject({
@@ -233,17 +233,17 @@ describe('R29 a free-text tool call that the vendor ran itself', () => {
       readWhole('responses', response(vendorTools, [item, message])),
       readWhole('responses', response([], [{ ...item, output: 'A post.' }, message])),
     ]) {
-      checkEveryClient(events, (reply, dialect) => {
+      checkEveryClient(events, (reply, wireFormat) => {
         expect(textIn(reply)).toBe('Found.')
         // The round trip has no tools of the request, which a real reply repeats.
-        if (dialect === 'responses') return
+        if (wireFormat === 'responses') return
         expect(callsIn(reply)).toEqual([])
         expect(reply.choices[0]?.end?.reason).toBe('stop')
       })
       const [first] = partsOf(collectReply(events))
       expect(first).toMatchObject({ kind: 'opaque', value: { type: 'custom_tool_call', input: item.input } })
     }
-    const relay = dialects.responses.passthrough.createRelay(createContext())
+    const relay = wireFormats.responses.passthrough.createRelay(createContext())
     for (const frame of streamOf(vendorTools)) relay.pass(frame)
     expect(relay.summary).toMatchObject({ toolCalls: [], finishReasons: [{ reason: 'stop' }] })
   })
@@ -258,8 +258,8 @@ describe('R29 a free-text tool call that the vendor ran itself', () => {
 
   test('in a history, it is not a pending tool call', () => {
     const input = [{ role: 'user', content: 'Posts?' }, item, message, { role: 'user', content: 'More.' }]
-    const call = dialects.responses.client.decodeRequest({ input })
-    const { body } = dialects.chat.upstream.encodeRequest(call, createTarget('chat'))
+    const call = wireFormats.responses.client.decodeRequest({ input })
+    const { body } = wireFormats.chat.upstream.encodeRequest(call, createTarget('chat'))
     expect(JSON.stringify(body)).not.toContain('tool_calls')
   })
 })
@@ -283,8 +283,8 @@ describe('R29 a tool that was loaded by tool search', () => {
   test('has its original name in the history', () => {
     const input = [item, { type: 'function_call_output', call_id: 'call_1', output: 'snow' }]
     const tools = [{ type: 'function', name: 'get_weather', defer_loading: true }, { type: 'tool_search' }]
-    const call = dialects.responses.client.decodeRequest({ input, tools })
-    const { body } = dialects.chat.upstream.encodeRequest(call, createTarget('chat'))
+    const call = wireFormats.responses.client.decodeRequest({ input, tools })
+    const { body } = wireFormats.chat.upstream.encodeRequest(call, createTarget('chat'))
     expect(body).toMatchObject({
       messages: [{ tool_calls: [{ function: { name: 'get_weather' } }] }, { role: 'tool' }],
       tools: [{ function: { name: 'get_weather' } }],
@@ -306,11 +306,11 @@ describe('R29 a tool in a namespace that tool search loaded', () => {
 
   test('has its name and namespace for a client of the vendor’s format, in the reply and the history', () => {
     const events = readWhole('responses', { id: 'resp_1', status: 'completed', output: [item] })
-    const encoded = dialects.responses.client.encodeReply(collectReply(events), createContext(), cost)
+    const encoded = wireFormats.responses.client.encodeReply(collectReply(events), createContext(), cost)
     expect(encoded).toMatchObject({ output: [call] })
     const input = [item, { type: 'function_call_output', call_id: 'call_1', output: 'none' }]
-    const request = dialects.responses.client.decodeRequest({ input, tools: [{ type: 'tool_search' }] })
-    const { body } = dialects.responses.upstream.encodeRequest(request, createTarget('responses'))
+    const request = wireFormats.responses.client.decodeRequest({ input, tools: [{ type: 'tool_search' }] })
+    const { body } = wireFormats.responses.upstream.encodeRequest(request, createTarget('responses'))
     expect(body).toMatchObject({ input: [call, { call_id: 'call_1' }] })
   })
 
@@ -347,7 +347,7 @@ describe('R29 a Gemini reply that ended with an invalid tool call', () => {
       })
       expect(collectReply(events).choices[0]?.end).toMatchObject({ native: reason, explanation: 'Why.' })
     }
-    const relay = dialects.gemini.passthrough.createRelay(createContext())
+    const relay = wireFormats.gemini.passthrough.createRelay(createContext())
     for (const frame of framesFor('gemini', [body])) relay.pass(frame)
     expect(relay.summary.finishReasons).toEqual([{ reason: 'tool_calls', native: reason }])
     expect(relay.end(zeroUsage, cost)).toContain(`"finishReason":"${reason}"`)
@@ -357,7 +357,7 @@ describe('R29 a Gemini reply that ended with an invalid tool call', () => {
     for (const parts of [[], [{ text: '' }], [{ text: 'Hm.', thought: true }]]) {
       const body = replyWith(parts, reason)
       expect(collectReply(readWhole('gemini', body)).choices[0]?.end?.reason).toBe('error')
-      const relay = dialects.gemini.passthrough.createRelay(createContext())
+      const relay = wireFormats.gemini.passthrough.createRelay(createContext())
       for (const frame of framesFor('gemini', [body])) relay.pass(frame)
       expect(relay.summary.finishReasons).toEqual([{ reason: 'error', native: reason }])
     }
@@ -365,7 +365,7 @@ describe('R29 a Gemini reply that ended with an invalid tool call', () => {
 
   test('a Gemini client receives the native finish reason', () => {
     const events = readWhole('gemini', replyWith([{ functionCall }], 'UNEXPECTED_TOOL_CALL'))
-    const encoded = dialects.gemini.client.encodeReply(collectReply(events), createContext(), cost)
+    const encoded = wireFormats.gemini.client.encodeReply(collectReply(events), createContext(), cost)
     expect(encoded).toMatchObject({ candidates: [{ finishReason: 'UNEXPECTED_TOOL_CALL' }] })
   })
 })
@@ -390,18 +390,18 @@ describe('R29 the text of a final chunk before an error', () => {
         { error: { code: 503, message: 'overloaded', status: 'UNAVAILABLE' } },
       ],
     ],
-  ] as [GenerateDialect, JsonObject[]][])(
+  ] as [GenerateWireFormat, JsonObject[]][])(
     'is preserved in %s and does not end the reply',
-    (dialect, events) => {
-      const frames = framesFor(dialect, events)
-      const relay = dialects[dialect].passthrough.createRelay(createContext())
+    (wireFormat, events) => {
+      const frames = framesFor(wireFormat, events)
+      const relay = wireFormats[wireFormat].passthrough.createRelay(createContext())
       const passed = frames.map((frame) => relay.pass(frame)).join('') + relay.fail(error)
       expect(relay.summary.failure).not.toBeNull()
-      const read = collectReply(decodeFrames(dialect, parseFrames(passed)))
+      const read = collectReply(decodeFrames(wireFormat, parseFrames(passed)))
       expect(textIn(read)).toBe('Before')
       expect(read.failure).not.toBeNull()
       expect(passed).not.toMatch(/"(?:finish_reason":"stop|finishReason)"/)
-      expect(textIn(collectReply(decodeFrames(dialect, frames)))).toBe('Before')
+      expect(textIn(collectReply(decodeFrames(wireFormat, frames)))).toBe('Before')
     },
   )
 })
@@ -458,7 +458,7 @@ describe('R29 a tool call without arguments', () => {
 
   test.each(emptyArguments)('has an empty object in a reply that is passed through: %s', (_, fields) => {
     const message = { role: 'assistant', content: null, tool_calls: [chatCall(fields)] }
-    const chat = dialects.chat.passthrough.passReply(
+    const chat = wireFormats.chat.passthrough.passReply(
       { choices: [{ message, finish_reason: 'stop' }] },
       createContext(),
       cost,
@@ -485,7 +485,7 @@ describe('R29 a tool call without arguments', () => {
     )
     expect(passed.at(-2)).toMatchObject({ item: { arguments: '{}' } })
     expect(passed.at(-1)).toMatchObject({ response: { output: [{ arguments: '{}' }] } })
-    const responses = dialects.responses.passthrough.passReply(
+    const responses = wireFormats.responses.passthrough.passReply(
       { output: [item(fields)] },
       createContext(),
       cost,
@@ -527,19 +527,22 @@ describe('R29 a tool call without arguments', () => {
     const chatBody = { messages: [{ role: 'assistant', content: null, tool_calls: [chatCall(fields)] }] }
     const responsesBody = { input: [item(fields)] }
     const calls = [
-      dialects.chat.client.decodeRequest(chatBody),
-      dialects.responses.client.decodeRequest(responsesBody),
+      wireFormats.chat.client.decodeRequest(chatBody),
+      wireFormats.responses.client.decodeRequest(responsesBody),
     ]
     for (const call of calls) {
-      for (const dialect of generateDialects) {
-        const { body } = dialects[dialect].upstream.encodeRequest(call, createTarget(dialect))
+      for (const wireFormat of generateWireFormats) {
+        const { body } = wireFormats[wireFormat].upstream.encodeRequest(call, createTarget(wireFormat))
         const text = JSON.stringify(body)
         expect(text).toMatch(/"(?:arguments":"\{\}"|input":\{\}|args":\{\})/)
       }
     }
-    const passedChat = dialects.chat.passthrough.passRequest(chatBody, createTarget('chat')).body
+    const passedChat = wireFormats.chat.passthrough.passRequest(chatBody, createTarget('chat')).body
     expect(passedChat).toMatchObject({ messages: [{ tool_calls: [{ function: { arguments: '{}' } }] }] })
-    const passed = dialects.responses.passthrough.passRequest(responsesBody, createTarget('responses')).body
+    const passed = wireFormats.responses.passthrough.passRequest(
+      responsesBody,
+      createTarget('responses'),
+    ).body
     expect(passed).toMatchObject({ input: [{ arguments: '{}' }] })
   })
 })
@@ -580,19 +583,19 @@ describe('R29 a citation without a URL', () => {
 
   test.each(['chat', 'messages', 'responses', 'gemini'] as const)(
     'has its file for a client of %s',
-    (dialect) => {
+    (wireFormat) => {
       for (const mode of replyModes) {
-        const files = citationsIn(roundTripReply(dialect, mode, fromResponses)).map(({ file }) => file)
+        const files = citationsIn(roundTripReply(wireFormat, mode, fromResponses)).map(({ file }) => file)
         expect(files).toContainEqual(expect.objectContaining({ id: 'file-1', name: 'ferry.pdf' }))
         expect(files).toContainEqual(expect.objectContaining({ id: 'cfile_1', name: 'plot.png' }))
-        const [citation] = citationsIn(roundTripReply(dialect, mode, fromGemini))
+        const [citation] = citationsIn(roundTripReply(wireFormat, mode, fromGemini))
         expect(citation).toMatchObject({ title: 'ferry.pdf', file: { name: 'ferry.pdf' } })
       }
     },
   )
 
   test('is the citation of a URN for a client of chat, which takes URLs only', () => {
-    const encoded = dialects.chat.client.encodeReply(collectReply(fromGemini), createContext(), cost)
+    const encoded = wireFormats.chat.client.encodeReply(collectReply(fromGemini), createContext(), cost)
     const urlCitation = {
       url: 'urn:file:ferry.pdf',
       title: 'ferry.pdf',
@@ -619,22 +622,30 @@ describe('R29 a citation without a URL', () => {
       ],
     })
     const [sent] = citationsIn(collectReply(reply))
-    for (const dialect of ['chat', 'messages', 'responses', 'gemini'] as const)
+    for (const wireFormat of ['chat', 'messages', 'responses', 'gemini'] as const)
       for (const mode of replyModes) {
-        const [received] = citationsIn(roundTripReply(dialect, mode, reply))
+        const [received] = citationsIn(roundTripReply(wireFormat, mode, reply))
         expect(received?.file).toEqual(sent?.file)
       }
   })
 
   test('is unchanged for a client of the vendor’s format', () => {
-    const encoded = dialects.responses.client.encodeReply(collectReply(fromResponses), createContext(), cost)
+    const encoded = wireFormats.responses.client.encodeReply(
+      collectReply(fromResponses),
+      createContext(),
+      cost,
+    )
     expect(encoded).toMatchObject({ output: [{ content: [{ annotations }] }] })
   })
 
   test('is not sent to a vendor that did not create it', () => {
-    const encoded = dialects.messages.client.encodeReply(collectReply(fromResponses), createContext(), cost)
+    const encoded = wireFormats.messages.client.encodeReply(
+      collectReply(fromResponses),
+      createContext(),
+      cost,
+    )
     const body = { max_tokens: 10, messages: [{ role: 'assistant', content: encoded.content }] }
-    const passed = dialects.messages.passthrough.passRequest(body, createTarget('messages')).body
+    const passed = wireFormats.messages.passthrough.passRequest(body, createTarget('messages')).body
     expect(JSON.stringify(passed)).not.toContain('char_location')
   })
 })

@@ -55,20 +55,20 @@ export function buildCoverageSettings(url: string): string {
   return JSON.stringify({
     videos: { active: 1000 },
     providers: [
-      ...Object.keys(models).map((dialect) => ({
-        slug: `one-${dialect}`,
-        name: `one-${dialect}`,
+      ...Object.keys(models).map((wireFormat) => ({
+        slug: `one-${wireFormat}`,
+        name: `one-${wireFormat}`,
         base_url: url,
-        dialects: [dialect],
+        dialects: [wireFormat],
         api_key: 'vendor-secret',
       })),
       { slug: 'openai', base_url: url },
     ],
-    models: Object.entries(models).map(([dialect, { fields, endpoint }]) => ({
-      id: `test/${dialect}`,
-      name: dialect,
+    models: Object.entries(models).map(([wireFormat, { fields, endpoint }]) => ({
+      id: `test/${wireFormat}`,
+      name: wireFormat,
       ...fields,
-      endpoints: [{ provider: `one-${dialect}`, upstream_model: 'vendor-model', ...free, ...endpoint }],
+      endpoints: [{ provider: `one-${wireFormat}`, upstream_model: 'vendor-model', ...free, ...endpoint }],
     })),
   })
 }
@@ -127,13 +127,13 @@ const replies: [RegExp, (request: ReceivedRequest) => UpstreamResponse][] = [
 export function replyTo(request: ReceivedRequest): UpstreamResponse {
   const media = replies.find(([pattern]) => pattern.test(request.path))?.[1]
   if (media) return media(request)
-  const dialect = dialectOf(request.path)
-  const { frames, body } = vendorReply(dialect, 'text')
+  const wireFormat = wireFormatOf(request.path)
+  const { frames, body } = vendorReply(wireFormat, 'text')
   const isStreamed = request.json?.stream === true || request.path.endsWith(':streamGenerateContent')
   return isStreamed ? { sse: frames } : { json: body }
 }
 
-function dialectOf(path: string) {
+function wireFormatOf(path: string) {
   if (path.endsWith('/messages')) return 'messages'
   if (path.endsWith('/responses')) return 'responses'
   return path.endsWith('/chat/completions') ? 'chat' : 'gemini'

@@ -30,6 +30,6 @@ function explainRefusal(error: unknown): never {
   if (name === 'InvalidStateError')
     throw new ApiError(409, 'This device has a passkey of this account already.', null)
   if (name === 'NotAllowedError')
-    throw new ApiError(400, 'The browser did not create it: it was cancelled, or took too long.', null)
+    throw new ApiError(400, 'The browser did not create it: it was canceled, or took too long.', null)
   throw error
 }

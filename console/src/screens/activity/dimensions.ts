@@ -48,7 +48,7 @@ export const dimensions = {
   finish_reason: {
     label: 'Finish reason',
     field: 'finish_reason',
-    unset: 'Failed or cancelled',
+    unset: 'Failed or canceled',
     isShort: true,
   },
 } satisfies Record<string, Dimension>

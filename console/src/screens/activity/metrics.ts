@@ -45,7 +45,7 @@ export const metrics = {
     isAdditive: true,
     isShort: true,
     label: 'Errors',
-    meaning: 'Requests that reached a provider and failed, or were cancelled before the end.',
+    meaning: 'Requests that reached a provider and failed, or were canceled before the end.',
     field: 'request_count',
     format: formatCount,
     isOnlyFailures: true,

@@ -13,7 +13,7 @@ const maxSeries = 8
 export const maxGroups = 100
 const maxRows = 10_000
 
-/** A failed or cancelled request has no finish reason. */
+/** A failed or canceled request has no finish reason. */
 const failures: Filter = { field: 'finish_reason', operator: 'in', value: ['error'], include_unset: true }
 
 /** What the viewer looks at: the filters of the address, over a range. */

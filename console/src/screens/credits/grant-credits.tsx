@@ -40,7 +40,7 @@ export function GrantCredits({ onClose }: { onClose: () => void }) {
       />
       <Select
         label="Kind"
-        description="Only purchases count towards the limits of free models. Only an adjustment can be negative."
+        description="Only purchases count toward the limits of free models. Only an adjustment can be negative."
         data={kinds}
         allowDeselect={false}
         value={kind}

@@ -38,7 +38,7 @@ export function UploadDialog({ onClose }: { onClose: () => void }) {
     >
       <FileInput
         label="Files"
-        description="PDF, images, Office documents, recordings and texts. The server recognises the type from the content."
+        description="PDF, images, Office documents, recordings and texts. The server recognizes the type from the content."
         placeholder="Choose files"
         multiple
         clearable

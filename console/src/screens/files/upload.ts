@@ -19,7 +19,7 @@ export function uploadFile({ file, purpose, signal, onProgress }: Upload): Promi
     request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0)
     request.onload = () => (request.status < 400 ? resolve() : void readError(request).then(reject))
     request.onerror = () => reject(new TypeError('The upload was interrupted. Try again.'))
-    request.onabort = () => reject(new Error('The upload was cancelled.'))
+    request.onabort = () => reject(new Error('The upload was canceled.'))
     signal.addEventListener('abort', () => request.abort())
     const form = new FormData()
     form.set('purpose', purpose)

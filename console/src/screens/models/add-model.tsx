@@ -4,14 +4,14 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
-import { refreshCatalogue } from '../../components/refresh-catalogue.ts'
+import { refreshCatalog } from '../../components/refresh-catalog.ts'
 import { priceDraftOf, pricingOf } from './price-draft.ts'
 import { PriceFields } from './price-fields.tsx'
 import { ProviderSelect } from './provider-select.tsx'
 
 const idPattern = /^([A-Za-z0-9][\w.-]*)\/([A-Za-z0-9][\w.:-]*)$/
 
-/** Adds a model at a provider of the catalogue. */
+/** Adds a model at a provider of the catalog. */
 export function AddModel({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
   const navigate = useNavigate()
@@ -35,7 +35,7 @@ export function AddModel({ onClose }: { onClose: () => void }) {
       ...(draft.context !== null && { context_length: draft.context }),
     }
     await client.PUT('/catalogue/models/{author}/{slug}', { params: { path: { author, slug } }, body })
-    await refreshCatalogue(queryClient)
+    await refreshCatalog(queryClient)
     void navigate({ to: '/catalogue/$author/$slug', params: { author, slug } })
   }
   return (

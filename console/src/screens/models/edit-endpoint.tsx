@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { JsonFields, parseJsonObject } from '../../components/json-fields.tsx'
-import { refreshCatalogue } from '../../components/refresh-catalogue.ts'
+import { refreshCatalog } from '../../components/refresh-catalog.ts'
 import { endpointWithoutEdit } from './endpoint-tag.ts'
 import { priceDraftOf, pricingOf } from './price-draft.ts'
 import { PriceFields } from './price-fields.tsx'
@@ -41,7 +41,7 @@ export function EditEndpoint({ model, tag, onClose }: EditEndpointProps) {
     }
     const path = { author, slug: slug.join('/'), tag: provider }
     await client.PUT('/catalogue/models/{author}/{slug}/endpoints/{tag}', { params: { path }, body })
-    await refreshCatalogue(queryClient)
+    await refreshCatalog(queryClient)
   }
   return (
     <FormDialog

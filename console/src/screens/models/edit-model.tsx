@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { JsonFields, parseJsonObject } from '../../components/json-fields.tsx'
-import { refreshCatalogue } from '../../components/refresh-catalogue.ts'
+import { refreshCatalog } from '../../components/refresh-catalog.ts'
 
 interface EditModelProps {
   model: Schemas['CatalogueModel']
@@ -29,7 +29,7 @@ export function EditModel({ model, onClose }: EditModelProps) {
     }
     const path = { author, slug: slug.join('/') }
     await client.PUT('/catalogue/models/{author}/{slug}', { params: { path }, body })
-    await refreshCatalogue(queryClient)
+    await refreshCatalog(queryClient)
   }
   return (
     <FormDialog

@@ -17,7 +17,7 @@ export const screen = createLazyRoute('/catalogue/edits')({ component: EditsScre
 
 const pageSize = 20
 
-/** Everything that differs from the built-in catalogue and headgate.yaml because of an edit. */
+/** Everything that differs from the built-in catalog and headgate.yaml because of an edit. */
 function EditsScreen() {
   const [offset, setOffset] = useState(0)
   const source = 'runtime'
@@ -31,7 +31,7 @@ function EditsScreen() {
   const models = useQuery({ ...modelsOptions, placeholderData: keepPreviousData })
   return (
     <Page
-      title="Edits of the catalogue"
+      title="Edits of the catalog"
       description="What was added or changed here, against the value without it. headgate.yaml is shown as part of that value."
       calls={[callOf(providersOptions), callOf(modelsOptions)]}
       actions={
@@ -51,7 +51,7 @@ function EditsScreen() {
             ))}
             {total_count === 0 && providers.data?.total_count === 0 && (
               <EmptyState title="Nothing is edited">
-                The models, endpoints and prices are those of the built-in catalogue and headgate.yaml. Open a
+                The models, endpoints and prices are those of the built-in catalog and headgate.yaml. Open a
                 model or a provider to change a price or an address, or add a model.
               </EmptyState>
             )}

@@ -12,7 +12,7 @@ import { QueryView } from '../../components/query-view.tsx'
 import { RichText } from '../../components/rich-text.tsx'
 import { formatCompact } from '../../format/number.ts'
 import { formatPerMillion } from '../../format/price.ts'
-import { CataloguePanel, catalogueModelOptions } from './catalogue-panel.tsx'
+import { CatalogPanel, catalogModelOptions } from './catalog-panel.tsx'
 import { EndpointList, endpointHealthOptions } from './endpoint-list.tsx'
 
 export const screen = createLazyRoute('/catalogue/$author/$slug')({ component: ModelScreen })
@@ -25,7 +25,7 @@ function ModelScreen() {
   const endpointsOptions = api.queryOptions('get', '/models/{author}/{slug}/endpoints', { params: { path } })
   const id = `${author}/${slug}`
   const healthOptions = endpointHealthOptions(id)
-  const seesCatalogue = mayDoEverywhere(session, 'catalogue:read')
+  const seesCatalog = mayDoEverywhere(session, 'catalogue:read')
   const model = useQuery(modelOptions)
   const endpoints = useQuery(endpointsOptions)
   const outputs: string[] = model.data?.data.architecture.output_modalities ?? []
@@ -38,7 +38,7 @@ function ModelScreen() {
         modelOptions,
         endpointsOptions,
         healthOptions,
-        ...(seesCatalogue ? [catalogueModelOptions(path)] : []),
+        ...(seesCatalog ? [catalogModelOptions(path)] : []),
       ].map(callOf)}
       actions={
         <>
@@ -63,7 +63,7 @@ function ModelScreen() {
       <QueryView query={endpoints}>
         {({ data }) => <EndpointList model={id} endpoints={data.endpoints} />}
       </QueryView>
-      {seesCatalogue && <CataloguePanel author={author} slug={slug} />}
+      {seesCatalog && <CatalogPanel author={author} slug={slug} />}
       {snippet && <Snippet call={snippet} />}
     </Page>
   )

@@ -40,7 +40,7 @@ function ModelsScreen() {
       title="Models"
       description="What you can use here, and for how much. Prices are in dollars per million tokens."
       calls={[callOf(options), callOf(providersOptions)]}
-      actions={<CatalogueActions />}
+      actions={<CatalogActions />}
     >
       <Filters filters={filters} />
       <QueryView query={query}>
@@ -50,8 +50,8 @@ function ModelsScreen() {
   )
 }
 
-/** For those who may edit the catalogue. */
-function CatalogueActions() {
+/** For those who may edit the catalog. */
+function CatalogActions() {
   const session = useSession()
   const [isAdding, setAdding] = useState(false)
   return (

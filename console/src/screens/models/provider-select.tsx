@@ -7,7 +7,7 @@ interface ProviderSelectProps {
   onChange: (slug: string | null) => void
 }
 
-/** Chooses a provider of the catalogue. */
+/** Chooses a provider of the catalog. */
 export function ProviderSelect({ value, onChange }: ProviderSelectProps) {
   const providers = useQuery(api.queryOptions('get', '/providers'))
   return (

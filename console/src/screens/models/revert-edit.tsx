@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { client, type Schemas } from '../../api/client.ts'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
-import { refreshCatalogue } from '../../components/refresh-catalogue.ts'
+import { refreshCatalog } from '../../components/refresh-catalog.ts'
 import { endpointWithoutEdit } from './endpoint-tag.ts'
 
 interface RevertEditProps {
@@ -28,11 +28,11 @@ export function RevertEdit({ model, tag, onClose }: RevertEditProps) {
       await client.DELETE('/catalogue/models/{author}/{slug}', { params: { path: { author, slug } } })
       if (isOwn) await navigate({ to: '/catalogue' })
     }
-    await refreshCatalogue(queryClient)
+    await refreshCatalog(queryClient)
   }
   return (
     <ConfirmByName
-      title={isOwn ? 'Delete it from the catalogue' : 'Revert the edit'}
+      title={isOwn ? 'Delete it from the catalog' : 'Revert the edit'}
       name={tag ?? model.id}
       action={isOwn ? 'Delete' : 'Revert'}
       onConfirm={revert}
@@ -40,7 +40,7 @@ export function RevertEdit({ model, tag, onClose }: RevertEditProps) {
     >
       <Text size="sm">
         {isOwn
-          ? 'It exists only as an edit of the catalogue. Requests that name it are refused from now on.'
+          ? 'It exists only as an edit of the catalog. Requests that name it are refused from now on.'
           : 'The values without the edit are in force again at once. The edit itself is not kept.'}
       </Text>
     </ConfirmByName>

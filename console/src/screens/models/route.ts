@@ -8,7 +8,7 @@ export const modelsRoute = createRoute({
   validateSearch: (search): ModelFilters => readFilters(search),
 }).lazy(() => import('./models-screen.tsx').then(({ screen }) => screen))
 
-export const catalogueEditsRoute = createRoute({
+export const catalogEditsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/catalogue/edits',
 }).lazy(() => import('./edits-screen.tsx').then(({ screen }) => screen))

@@ -4,13 +4,13 @@ import { useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { JsonFields, parseJsonObject } from '../../components/json-fields.tsx'
-import { refreshCatalogue } from '../../components/refresh-catalogue.ts'
+import { refreshCatalog } from '../../components/refresh-catalog.ts'
 
 type Edit = Schemas['ProviderEdit']
-type Dialect = NonNullable<Edit['dialects']>[number]
+type WireFormat = NonNullable<Edit['dialects']>[number]
 
 /** Formats of a provider of one's own. */
-const offeredDialects: { value: Dialect; label: string }[] = [
+const offeredFormats: { value: WireFormat; label: string }[] = [
   { value: 'chat', label: 'Chat completions (OpenAI)' },
   { value: 'responses', label: 'Responses (OpenAI)' },
   { value: 'messages', label: 'Messages (Anthropic)' },
@@ -39,7 +39,7 @@ export function EditProvider({ provider, onClose }: EditProviderProps) {
   const save = async () => {
     const body = { ...parsed, ...withoutEmpty(draft), ...(isNew && newDefaults(draft, slug)) } as Edit
     await client.PUT('/catalogue/providers/{slug}', { params: { path: { slug } }, body })
-    await refreshCatalogue(queryClient)
+    await refreshCatalog(queryClient)
   }
   return (
     <FormDialog
@@ -89,9 +89,9 @@ export function EditProvider({ provider, onClose }: EditProviderProps) {
       <MultiSelect
         label="Formats"
         placeholder={draft.dialects.length === 0 ? (now?.dialects?.join(', ') ?? 'chat') : ''}
-        data={offeredDialects}
+        data={offeredFormats}
         value={draft.dialects}
-        onChange={(dialects) => set({ dialects: dialects as Dialect[] })}
+        onChange={(dialects) => set({ dialects: dialects as WireFormat[] })}
       />
       <JsonFields value={rest} onChange={setRest} placeholder='{"regions": ["europe"]}' />
     </FormDialog>
@@ -99,7 +99,7 @@ export function EditProvider({ provider, onClose }: EditProviderProps) {
 }
 
 /** What a provider of one's own must have. */
-function newDefaults({ name, dialects }: { name: string; dialects: Dialect[] }, slug: string) {
+function newDefaults({ name, dialects }: { name: string; dialects: WireFormat[] }, slug: string) {
   return { name: name || slug, dialects: dialects.length > 0 ? dialects : ['chat'] }
 }
 

@@ -13,7 +13,7 @@ import { Fields } from '../../components/fields.tsx'
 import { OverrideTable } from '../../components/override-table.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
-import { refreshCatalogue } from '../../components/refresh-catalogue.ts'
+import { refreshCatalog } from '../../components/refresh-catalog.ts'
 import { EditProvider } from './edit-provider.tsx'
 
 /** The provider as the installation has it, and what was edited. */
@@ -107,7 +107,7 @@ function Revert({
   const queryClient = useQueryClient()
   const revert = async () => {
     await client.DELETE('/catalogue/providers/{slug}', { params: { path: { slug } } })
-    await refreshCatalogue(queryClient)
+    await refreshCatalog(queryClient)
   }
   return (
     <ConfirmByName

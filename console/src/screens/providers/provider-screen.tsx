@@ -40,7 +40,7 @@ function ProviderScreen() {
   const [spend] = useState(spendOptions)
   const seesSpend = mayDo(session, 'activity:read')
   const seesKeys = mayDo(session, 'byok:read')
-  const seesCatalogue = mayDoEverywhere(session, 'catalogue:read')
+  const seesCatalog = mayDoEverywhere(session, 'catalogue:read')
   const health = useQuery(healthOptions)
   const facts = useQuery(providersOptions)
   const spent = useQuery({ ...spend, enabled: seesSpend })
@@ -50,7 +50,7 @@ function ProviderScreen() {
     healthOptions,
     endpointsOptions(slug, 0),
     ...(seesKeys ? [byokOptions(workspaceId, slug), byokHealthOptions(workspaceId, slug)] : []),
-    ...(seesCatalogue
+    ...(seesCatalog
       ? [api.queryOptions('get', '/catalogue/providers/{slug}', { params: { path: { slug } } })]
       : []),
     ...(seesSpend ? [spend] : []),
@@ -81,12 +81,12 @@ function ProviderScreen() {
             <Stack>
               <HealthPanel health={summary} spend={spent.data && spendOf(spent.data.data.data, summary)} />
               {seesKeys && !summary.is_keyless && <ByokPanel provider={slug} name={summary.provider_name} />}
-              {seesCatalogue && <InstallationPanel slug={slug} />}
+              {seesCatalog && <InstallationPanel slug={slug} />}
               <EndpointTable provider={slug} />
               <ProviderFacts provider={facts.data?.data.find((provider) => provider.slug === slug)} />
             </Stack>
           ) : (
-            <EmptyState title="No such provider">The catalogue has no provider {slug}.</EmptyState>
+            <EmptyState title="No such provider">The catalog has no provider {slug}.</EmptyState>
           )
         }
       </QueryView>

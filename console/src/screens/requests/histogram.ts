@@ -6,7 +6,7 @@ type Reply = paths['/generations/histogram']['get']['responses'][200]['content']
 export interface Bucket {
   start: string
   requests: number
-  /** Refused, failed and cancelled ones. */
+  /** Refused, failed and canceled ones. */
   errors: number
 }
 

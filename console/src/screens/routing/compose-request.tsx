@@ -38,7 +38,7 @@ export function ComposeRequest({ request, onSave, onClose }: ComposeRequestProps
       onSubmit={save}
       onClose={onClose}
     >
-      <NameField description="So that you recognise it in the results." value={name} onChange={setName} />
+      <NameField description="So that you recognize it in the results." value={name} onChange={setName} />
       <Select
         label="Format"
         description="Of the body. Choose messages for the format of Anthropic: without a choice it is read as chat."

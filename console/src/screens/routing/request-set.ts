@@ -12,7 +12,7 @@ export interface SavedRequest {
 export const quoteFormats = ['chat', 'messages', 'responses', 'completions'] as const
 export type QuoteFormat = (typeof quoteFormats)[number]
 
-/** Each is quoted twice, and a quote counts towards the requests of a minute. */
+/** Each is quoted twice, and a quote counts toward the requests of a minute. */
 export const maxRequests = 20
 /** What a browser keeps is limited. */
 const maxBodyLength = 100_000

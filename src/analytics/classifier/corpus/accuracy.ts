@@ -1,6 +1,6 @@
 import { classifySample } from '../classify.ts'
 import { macroCategoryOf, type TaskTag } from '../tasks.ts'
-import type { LabelledPrompt } from './corpus.ts'
+import type { LabeledPrompt } from './corpus.ts'
 
 /** How many prompts were classified correctly. */
 export interface Hits {
@@ -17,7 +17,7 @@ export interface Accuracy {
   byLanguage: Map<string, Hits>
 }
 
-export function measureAccuracy(prompts: readonly LabelledPrompt[]): Accuracy {
+export function measureAccuracy(prompts: readonly LabeledPrompt[]): Accuracy {
   const newHits = (): Hits => ({ right: 0, total: 0 })
   const accuracy: Accuracy = {
     ...{ tags: newHits(), macros: newHits(), categories: newHits() },

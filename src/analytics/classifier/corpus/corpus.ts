@@ -5,7 +5,7 @@ import type { PromptSample } from '../prompt-sample.ts'
 import type { TaskTag } from '../tasks.ts'
 
 /** A prompt with the task and the subject that it should be classified as. */
-export interface LabelledPrompt {
+export interface LabeledPrompt {
   sample: PromptSample
   /** `en`, `de`, `fr` or `es`. */
   language: string
@@ -14,8 +14,8 @@ export interface LabelledPrompt {
 }
 
 /** `dev`: the words and weights were tuned on it. `held-out`: they were not. */
-export function readCorpus(part: 'dev' | 'held-out'): LabelledPrompt[] {
-  const prompts: LabelledPrompt[] = []
+export function readCorpus(part: 'dev' | 'held-out'): LabeledPrompt[] {
+  const prompts: LabeledPrompt[] = []
   let [tag, category] = ['other', '-']
   for (const line of readFileSync(join(import.meta.dir, `${part}.txt`), 'utf8').split('\n')) {
     const heading = /^# (\S+) (\S+)$/.exec(line)
@@ -25,7 +25,7 @@ export function readCorpus(part: 'dev' | 'held-out'): LabelledPrompt[] {
     const [, language = '', tools, system = '', text = ''] = prompt
     prompts.push({
       language,
-      tag: tag as LabelledPrompt['tag'],
+      tag: tag as LabeledPrompt['tag'],
       category: category === '-' ? null : (category as TopicCategory),
       sample: {
         userStart: text.replaceAll('\\n', '\n'),

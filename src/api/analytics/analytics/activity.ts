@@ -135,16 +135,16 @@ function memoizeEndpointIds(): EndpointIdResolver {
   }
 }
 
-function toActivityItem({ catalogue }: Gateway, group: Group, endpointId: EndpointIdResolver): ActivityItem {
+function toActivityItem({ catalog }: Gateway, group: Group, endpointId: EndpointIdResolver): ActivityItem {
   const { bucket, values } = group
   const sum = (measure: MeasureName) => group.sum(measure)
   const [model = null, endpoint = null, provider = null, workspace] = values
   return {
     date: bucket ?? '',
     model: model ?? '',
-    model_permaslug: resolvePermaslug(model, catalogue) ?? '',
+    model_permaslug: resolvePermaslug(model, catalog) ?? '',
     endpoint_id: endpointId(model ?? '', endpoint ?? ''),
-    provider_name: resolveProviderName(provider, catalogue) ?? '',
+    provider_name: resolveProviderName(provider, catalog) ?? '',
     requests: Number(sum('requests')),
     prompt_tokens: Number(sum('prompt')),
     completion_tokens: Number(sum('completion')),

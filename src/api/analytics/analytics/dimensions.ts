@@ -1,5 +1,5 @@
 import type { Dimension } from '../../../analytics/rollups/aggregator.ts'
-import type { Catalogue } from '../../../catalog/catalog.ts'
+import type { Catalog } from '../../../catalog/catalog.ts'
 import { permaslugOf } from '../../../catalog/lookup.ts'
 
 type NullableText = string | null
@@ -11,7 +11,7 @@ export interface DimensionDefinition {
   isShort: boolean
   column: Dimension['column']
   /** Converts a stored value to the one in the result. */
-  read: (value: NullableText, catalogue: Catalogue) => NullableText
+  read: (value: NullableText, catalog: Catalog) => NullableText
   /** Aliases a filter may use. */
   aliases?: (value: NullableText) => NullableText
 }
@@ -59,17 +59,17 @@ export const dimensionsByName: ReadonlyMap<string, DimensionDefinition> = new Ma
   dimensions.map((dimension) => [dimension.name, dimension]),
 )
 
-/** The permanent slug; a model that is no longer in the catalogue keeps the requested name. */
-export function resolvePermaslug(model: NullableText, catalogue: Catalogue): NullableText {
-  return model === null ? null : permaslugOf(catalogue, model)
+/** The permanent slug; a model that is no longer in the catalog keeps the requested name. */
+export function resolvePermaslug(model: NullableText, catalog: Catalog): NullableText {
+  return model === null ? null : permaslugOf(catalog, model)
 }
 
 function variantOf(model: NullableText): NullableText {
   return model === null ? null : (model.split(':')[1] ?? 'standard')
 }
 
-export function resolveProviderName(slug: NullableText, catalogue: Catalogue): NullableText {
-  return slug === null ? null : (catalogue.providerByName.get(slug)?.name ?? slug)
+export function resolveProviderName(slug: NullableText, catalog: Catalog): NullableText {
+  return slug === null ? null : (catalog.providerByName.get(slug)?.name ?? slug)
 }
 
 /** An app is stored as its URL and title, one per line. */

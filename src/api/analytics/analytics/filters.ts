@@ -62,7 +62,7 @@ async function resolveKeyIds(
 }
 
 function buildPredicate(
-  { catalogue }: Gateway,
+  { catalog }: Gateway,
   { read, aliases }: DimensionDefinition,
   { operator, include_unset }: RequestFilter,
   values: readonly FilterValue[],
@@ -70,7 +70,7 @@ function buildPredicate(
   const expected = new Set(values.map(String))
   const [first = ''] = values
   return (stored) => {
-    const value = read(stored, catalogue)
+    const value = read(stored, catalog)
     if (value === null) return include_unset === true
     const isOne = expected.has(value) || expected.has(aliases?.(stored) ?? value)
     if (operator === 'eq' || operator === 'in') return isOne

@@ -77,7 +77,7 @@ function buildRow(
 }
 
 function buildRollupQuery(
-  { catalogue }: Gateway,
+  { catalog }: Gateway,
   body: QueryBody,
   range: TimeRange,
   { filters }: ParsedFilters,
@@ -90,7 +90,7 @@ function buildRollupQuery(
       column: kind?.column ?? 'none',
       read: (value) => {
         if (name === 'app') recordTitle(value, titles)
-        return kind?.read(value, catalogue) ?? null
+        return kind?.read(value, catalog) ?? null
       },
     }
   })

@@ -58,7 +58,7 @@ export async function rankModels(
   await readFigures(gateway.db, { kind, from: period.from, to, minOrganizations }, (figure) => {
     if (!matches(figure)) return
     const date = findBucket(figure.day, query.period)
-    const model = permaslugOf(gateway.catalogue, figure.subject.split('\n')[0] ?? '')
+    const model = permaslugOf(gateway.catalog, figure.subject.split('\n')[0] ?? '')
     const ofDate = totals.get(date) ?? new Map<string, number>()
     ofDate.set(model, (ofDate.get(model) ?? 0) + figure.tokens)
     totals.set(date, ofDate)

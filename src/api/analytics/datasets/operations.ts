@@ -159,7 +159,7 @@ const getTaskClassification = defineOperation({
   tag: 'Classifications',
   summary: 'Retrieves what models are used for: the shares of each task in tokens and in spending.',
   description:
-    'Computed from a sample of the requests to this installation, in complete UTC days. A figure that too few organizations contributed to is left out, and so are requests whose task is not recognised.',
+    'Computed from a sample of the requests to this installation, in complete UTC days. A figure that too few organizations contributed to is left out, and so are requests whose task is not recognized.',
   permission: 'datasets:read',
   rateLimit: publicDataLimit,
   query: z.object({ window: z.enum(['7d']).default('7d') }),

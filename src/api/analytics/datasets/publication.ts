@@ -2,7 +2,7 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { countOrganizations, findOperatorOrganization } from '../../../identity/organizations.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 
-/** Where there are several organizations: fewer could be recognised in a figure. */
+/** Where there are several organizations: fewer could be recognized in a figure. */
 const defaultMinOrganizations = 5
 const licenseUrl = 'https://creativecommons.org/licenses/by/4.0/'
 

@@ -45,14 +45,14 @@ export async function listSessionCosts(
     app_name: resolveAppName(gateway, url, apps.get(url)?.title ?? null),
     app_slug: apps.get(url)?.slug ?? url,
     median_session_cost_usd: usdFromNanos(cost_nanos),
-    model_permaslug: permaslugOf(gateway.catalogue, id),
+    model_permaslug: permaslugOf(gateway.catalog, id),
     turn_range: range,
   }))
 }
 
-/** The models in the catalogue with this name, and the name itself, which may be that of a removed model. */
-function findModelIds({ catalogue }: Gateway, name: string): string[] {
-  const known = [...catalogue.bySlug.values()].filter(({ canonical_slug }) => canonical_slug === name)
+/** The models in the catalog with this name, and the name itself, which may be that of a removed model. */
+function findModelIds({ catalog }: Gateway, name: string): string[] {
+  const known = [...catalog.bySlug.values()].filter(({ canonical_slug }) => canonical_slug === name)
   return [...new Set([name, ...known.map(({ id }) => id)])].slice(0, maxModelIds)
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { RefusedRow } from '../../../analytics/request-log/walk.ts'
-import type { Catalogue } from '../../../catalog/catalog.ts'
+import type { Catalog } from '../../../catalog/catalog.ts'
 import type { FailureKind } from '../../../formats/call/failure.ts'
 import { type HitRow, hitRecord, toHitRecord } from '../../../governance/guardrail-hits.ts'
 import { windowNames } from '../../../inference/hold/limit-error.ts'
@@ -152,11 +152,11 @@ interface GenerationDetails {
 }
 
 export function explainGeneration(
-  catalogue: Catalogue,
+  catalog: Catalog,
   row: GenerationRow,
   { plan, hits, lines, isOperator }: GenerationDetails,
 ): Explanation {
-  const attempts = listAttempts(catalogue, row, isOperator)
+  const attempts = listAttempts(catalog, row, isOperator)
   return {
     id: row.id,
     status: row.status,
@@ -167,7 +167,7 @@ export function explainGeneration(
     routing: plan && describeRouting(plan, attempts),
     attempts,
     stages: listStages(row, attempts),
-    price: explainPrice(catalogue, row, plan, lines),
+    price: explainPrice(catalog, row, plan, lines),
     nearest_limit: row.nearest_limit === null ? null : describeLimit(row.nearest_limit),
     guardrail_hits: hits.map(toHitRecord),
     dropped: row.dropped === null ? [] : JSON.parse(row.dropped),
@@ -198,7 +198,7 @@ function findOutcome({ tag, model }: { tag: string; model: string }, attempts: r
 }
 
 /** The failed attempts, then the one that replied or was in progress at the end. */
-function listAttempts({ providerByName }: Catalogue, row: GenerationRow, isOperator: boolean): Attempt[] {
+function listAttempts({ providerByName }: Catalog, row: GenerationRow, isOperator: boolean): Attempt[] {
   const provider = providerByName.get(row.provider)?.name ?? row.provider
   const failed = listFailedAttempts(row).map((one) => ({
     model: asString(one.model) ?? row.model,

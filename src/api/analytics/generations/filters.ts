@@ -157,9 +157,9 @@ function listSharedConditions(filters: LogFilters): Condition[] {
 }
 
 /** On what only a request that reached a provider has. */
-function listServedConditions({ catalogue }: Gateway, filters: LogFilters): Condition[] {
+function listServedConditions({ catalog }: Gateway, filters: LogFilters): Condition[] {
   const { provider, is_byok, min_cost } = filters
-  const slug = provider && (catalogue.providerByName.get(provider)?.slug ?? provider)
+  const slug = provider && (catalog.providerByName.get(provider)?.slug ?? provider)
   const cost = min_cost === undefined ? 0n : (nanosFromUsd(min_cost) ?? 0n)
   return [
     ...anyOf(['provider'], slug),

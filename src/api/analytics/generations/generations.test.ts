@@ -320,7 +320,7 @@ describeOnEachDatabase(
           [500, 200],
         ],
         ['no reply had started', { ...failed, status: 'cancelled' }, [null]],
-        ['cancelled in the middle', { status: 'cancelled', first_token_ms: 9 }, [200]],
+        ['canceled in the middle', { status: 'cancelled', first_token_ms: 9 }, [200]],
         [
           'an attempt without a status',
           { attempts: attempts({ provider: 'X', code: 'timeout', status: null }) },

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { readHistogram } from '../../../analytics/request-log/histogram.ts'
 import { readLogPage } from '../../../analytics/request-log/walk.ts'
 import { defineOperation } from '../../../http/operation.ts'
-import { openTimeCursor, sealTimeCursor } from '../../../platform/crypto/sealed-cursor.ts'
+import { encryptTimeCursor, openTimeCursor } from '../../../platform/crypto/encrypted-cursor.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { queryInteger } from '../../../platform/validation/query-params.ts'
 import { logFilters, resolveLogSelection } from './filters.ts'
@@ -41,7 +41,7 @@ const listGenerations = defineOperation({
     const { entries, last } = await readLogPage(gateway.db, selection, { limit, start })
     return {
       data: await toLogRecords(gateway, caller, entries),
-      cursor: last && sealTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), last),
+      cursor: last && encryptTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), last),
       searched_to: last?.created_at ?? null,
     }
   },

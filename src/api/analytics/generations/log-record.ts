@@ -139,7 +139,7 @@ function toSharedFields({ keys, users, workspaces }: Names, row: GenerationRow |
   }
 }
 
-function toServedRecord({ catalogue }: Gateway, related: RelatedRecords, row: GenerationRow): LogRecord {
+function toServedRecord({ catalog }: Gateway, related: RelatedRecords, row: GenerationRow): LogRecord {
   const isCached = row.response_cache_source_id !== null
   const usage = row.usage_source === 'none' && !isCached ? null : readUsage(row)
   return {
@@ -148,7 +148,7 @@ function toServedRecord({ catalogue }: Gateway, related: RelatedRecords, row: Ge
     message: null,
     model: row.model,
     provider: row.provider,
-    provider_name: catalogue.providerByName.get(row.provider)?.name ?? row.provider,
+    provider_name: catalog.providerByName.get(row.provider)?.name ?? row.provider,
     endpoint: row.endpoint,
     is_byok: row.is_byok === 1,
     is_cached: isCached,
@@ -159,7 +159,7 @@ function toServedRecord({ catalogue }: Gateway, related: RelatedRecords, row: Ge
     total_cost: usdFromNanos(row.cost_nanos + (related.nestedCosts.get(row.id) ?? 0n)),
     first_token: row.first_token_ms,
     finish_reason: row.finish_reason,
-    attempts: countAttempts(row, catalogue.providerByName.get(row.provider)?.name ?? row.provider),
+    attempts: countAttempts(row, catalog.providerByName.get(row.provider)?.name ?? row.provider),
     requests: 1,
   }
 }

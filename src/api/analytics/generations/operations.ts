@@ -61,7 +61,7 @@ const getGeneration = defineOperation({
       listLines(gateway.db, row.id),
       findParentId(gateway.db, row.id),
     ])
-    return { data: toGenerationRecord(gateway.catalogue, row, { appId, hits, lines, parentId }) }
+    return { data: toGenerationRecord(gateway.catalog, row, { appId, hits, lines, parentId }) }
   },
 })
 
@@ -135,7 +135,7 @@ const explainRequest = defineOperation({
   errors: [404],
   response: z.strictObject({ data: explanationRecord }),
   handle: async (context) => {
-    const { db, catalogue } = context.gateway
+    const { db, catalog } = context.gateway
     const { id } = context.query
     const refused = await findRefusedOf(context, id)
     const row = refused ?? (await requireGeneration(context, id))
@@ -147,7 +147,7 @@ const explainRequest = defineOperation({
     ])
     const recorded = (plan ?? null) as RecordedPlan | null
     if ('http_status' in row) return { data: explainRefusal(row, recorded, hits) }
-    return { data: explainGeneration(catalogue, row, { plan: recorded, hits, lines, isOperator }) }
+    return { data: explainGeneration(catalog, row, { plan: recorded, hits, lines, isOperator }) }
   },
 })
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Catalogue } from '../../../catalog/catalog.ts'
+import type { Catalog } from '../../../catalog/catalog.ts'
 import type { EndpointPricing } from '../../../catalog/price.ts'
 import type { BilledUnits } from '../../../formats/call/units.ts'
 import type { RecordedPlan } from '../../../inference/plan/recorded-plan.ts'
@@ -39,13 +39,13 @@ const nano = 10n ** BigInt(amountDecimals - 9)
 
 /** How the charge was computed. */
 export function explainPrice(
-  catalogue: Catalogue,
+  catalog: Catalog,
   row: GenerationRow,
   plan: RecordedPlan | null,
   bill: readonly LineRow[],
 ): z.input<typeof priceRecord> {
   const steps = bill.filter(({ kind }) => kind !== 'request')
-  const lines = steps.length > 0 ? steps.map(toStepLine) : listLines(catalogue, row, plan)
+  const lines = steps.length > 0 ? steps.map(toStepLine) : listLines(catalog, row, plan)
   const total = lines.reduce((sum, { amount }) => sum + amount, 0n)
   const rounding = row.cost_nanos * nano - total
   return {
@@ -59,9 +59,9 @@ export function explainPrice(
 
 type Line = CostLine & { name?: string }
 
-function listLines(catalogue: Catalogue, row: GenerationRow, plan: RecordedPlan | null): Line[] {
+function listLines(catalog: Catalog, row: GenerationRow, plan: RecordedPlan | null): Line[] {
   const { cost_nanos, upstream_cost_nanos } = row
-  const listed = itemizeListCost(catalogue, row, plan)
+  const listed = itemizeListCost(catalog, row, plan)
   if (row.is_byok === 1)
     return [
       ...listed,
@@ -73,7 +73,7 @@ function listLines(catalogue: Catalogue, row: GenerationRow, plan: RecordedPlan 
 }
 
 /** The prices that result in the cost on record: those of the plan, or if they are not stored, those of today. */
-function itemizeListCost(catalogue: Catalogue, row: GenerationRow, plan: RecordedPlan | null): Line[] {
+function itemizeListCost(catalog: Catalog, row: GenerationRow, plan: RecordedPlan | null): Line[] {
   const listCost = row.upstream_cost_nanos
   if (listCost === 0n) return []
   const usage = readUsage(row)
@@ -81,12 +81,12 @@ function itemizeListCost(catalogue: Catalogue, row: GenerationRow, plan: Recorde
   const units: BilledUnits[] = row.billed_units === null ? [] : JSON.parse(row.billed_units)
   const used = { images: row.input_images, units }
   const isCharged = (pricing: EndpointPricing) => computeCost(usage, pricing, at, used).total === listCost
-  const pricing = listPrices(catalogue, row, plan).find(isCharged)
+  const pricing = listPrices(catalog, row, plan).find(isCharged)
   return pricing ? itemizeCost(usage, pricing, at, used) : toExtra('not_itemized', listCost * nano)
 }
 
 function listPrices(
-  { bySlug }: Catalogue,
+  { bySlug }: Catalog,
   { model, provider, endpoint }: GenerationRow,
   plan: RecordedPlan | null,
 ): EndpointPricing[] {

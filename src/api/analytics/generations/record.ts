@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { z } from 'zod'
-import type { Catalogue } from '../../../catalog/catalog.ts'
+import type { Catalog } from '../../../catalog/catalog.ts'
 import { isRouterSlug } from '../../../catalog/router-models.ts'
 import { countCompletionTokens, countPromptTokens, type Usage } from '../../../formats/call/usage.ts'
 import { dataRegions } from '../../../formats/vocabulary.ts'
@@ -164,7 +164,7 @@ export interface RelatedRecords {
 }
 
 export function toGenerationRecord(
-  catalogue: Catalogue,
+  catalog: Catalog,
   row: GenerationRow,
   { appId, hits, lines, parentId }: RelatedRecords,
 ): GenerationRecord {
@@ -176,7 +176,7 @@ export function toGenerationRecord(
     workspace_id: row.workspace_id,
     created_at: row.created_at,
     model: row.model,
-    ...toProviderFields(catalogue, row),
+    ...toProviderFields(catalog, row),
     api_type: apiTypes.find((type) => type === row.api_type) ?? null,
     streamed: row.streamed === 1,
     cancelled: row.status === 'cancelled',
@@ -190,7 +190,7 @@ export function toGenerationRecord(
     usage: cost,
     total_cost: cost,
     upstream_inference_cost: row.is_byok ? usdFromNanos(row.upstream_cost_nanos) : null,
-    cache_discount: computeCacheDiscount(catalogue, row),
+    cache_discount: computeCacheDiscount(catalog, row),
     is_byok: row.is_byok === 1,
     latency: row.first_token_ms ?? row.latency_ms,
     generation_time: row.latency_ms,
@@ -261,11 +261,11 @@ function countOutputMedia(row: GenerationRow): number | null {
 }
 
 function toProviderFields(
-  catalogue: Catalogue,
+  catalog: Catalog,
   row: GenerationRow,
 ): { provider_name: string; provider_responses: ProviderResponse[] } {
-  const provider_name = catalogue.providerByName.get(row.provider)?.name ?? row.provider
-  const slugOf = (model: string) => catalogue.bySlug.get(model)?.canonical_slug ?? model
+  const provider_name = catalog.providerByName.get(row.provider)?.name ?? row.provider
+  const slugOf = (model: string) => catalog.bySlug.get(model)?.canonical_slug ?? model
   const isCacheHit = row.response_cache_source_id !== null
   return {
     provider_name,
@@ -300,7 +300,7 @@ function toUncachedUsage(usage: Usage): Usage {
 }
 
 /** Null if the prices have changed since the charge. */
-function computeCacheDiscount({ bySlug }: Catalogue, row: GenerationRow): number | null {
+function computeCacheDiscount({ bySlug }: Catalog, row: GenerationRow): number | null {
   const usage = readUsage(row)
   const uncached = toUncachedUsage(usage)
   if (uncached.input === usage.input && uncached.inputAudio === usage.inputAudio) return null

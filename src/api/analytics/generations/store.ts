@@ -54,7 +54,7 @@ export async function findContent(
     .where('content.organization_id', '=', organizationId)
     .executeTakeFirst()
   if (!row) return undefined
-  const content = generationContent.parse(JSON.parse(vault.open(row.sealed_content, id)))
+  const content = generationContent.parse(JSON.parse(vault.decrypt(row.sealed_content, id)))
   return { keyId: row.key_id, userId: row.user_id, workspaceId: row.workspace_id, content }
 }
 

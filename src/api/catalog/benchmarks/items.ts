@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { BenchmarkResult, IndexName } from '../../../catalog/benchmarks/result.ts'
 import { parseArena, toIndices } from '../../../catalog/benchmarks/snapshot.ts'
-import type { Catalogue } from '../../../catalog/catalog.ts'
+import type { Catalog } from '../../../catalog/catalog.ts'
 import { toPublicPricing } from '../../../catalog/model-record.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
 
@@ -89,7 +89,7 @@ export interface ListedItem {
   rank: number
 }
 
-type Prices = Pick<Catalogue, 'bySlug'>
+type Prices = Pick<Catalog, 'bySlug'>
 
 /** The three indices of one model. */
 export function toIndexItem(

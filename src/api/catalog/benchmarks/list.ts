@@ -24,7 +24,7 @@ const origins: Record<BenchmarkSource, { citation: string; url: string | null }>
 }
 
 /** The results that match, the best of each source first. */
-export function listItems({ benchmarks, catalogue }: Gateway, query: BenchmarksQuery): ListedItem[] {
+export function listItems({ benchmarks, catalog }: Gateway, query: BenchmarksQuery): ListedItem[] {
   const { results } = benchmarks.current
   const of = (source: BenchmarkSource) =>
     query.source === undefined || query.source === source
@@ -38,14 +38,14 @@ export function listItems({ benchmarks, catalogue }: Gateway, query: BenchmarksQ
   const index = toIndexName(query)
   const models = Map.groupBy(of('artificial-analysis'), ({ model }) => model)
   const indices = [...models.values()].flatMap((group) =>
-    isNonEmpty(group) ? toIndexItem(group, catalogue, index ?? 'intelligence') : [],
+    isNonEmpty(group) ? toIndexItem(group, catalog, index ?? 'intelligence') : [],
   )
   return [
     ...sortItems(index === null ? indices : indices.filter(({ rank }) => rank >= 0)),
     ...sortItems(
       of('design-arena')
         .filter((result) => matchesArena(result, query))
-        .map((result) => toArenaItem(result, catalogue)),
+        .map((result) => toArenaItem(result, catalog)),
     ),
     ...sortItems(own.filter((result) => matchesBenchmark(result, query)).map(toServiceItem)),
     ...(query.task_type === undefined && query.benchmark_type === undefined ? sortItems(search) : []),

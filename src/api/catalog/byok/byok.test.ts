@@ -110,8 +110,8 @@ describeOnEachDatabase(
         const made = await create()
         const { sealed_key } = await row(made.id)
         const { vault } = server().gateway
-        expect(vault.open(sealed_key ?? '', `byok/${made.id}`)).toBe(canary)
-        expect(() => vault.open(sealed_key ?? '', `byok/${crypto.randomUUID()}`)).toThrow()
+        expect(vault.decrypt(sealed_key ?? '', `byok/${made.id}`)).toBe(canary)
+        expect(() => vault.decrypt(sealed_key ?? '', `byok/${crypto.randomUUID()}`)).toThrow()
       })
 
       test.each([
@@ -307,7 +307,7 @@ describeOnEachDatabase(
         const { body } = await call('PATCH', `/${made.id}`, { key: 'new-credential-9876543210' })
         expect(body.data).toEqual({ ...made, label: 'new********210' })
         const { sealed_key } = await row(made.id)
-        expect(server().gateway.vault.open(sealed_key ?? '', `byok/${made.id}`)).toBe(
+        expect(server().gateway.vault.decrypt(sealed_key ?? '', `byok/${made.id}`)).toBe(
           'new-credential-9876543210',
         )
       })

@@ -48,6 +48,6 @@ function validateAddresses(credential: Credential, allowPrivate: readonly string
   }
 }
 
-export function sealKey(vault: Vault, id: string, key: string): string {
-  return vault.seal(key, `byok/${id}`)
+export function encryptKey(vault: Vault, id: string, key: string): string {
+  return vault.encrypt(key, `byok/${id}`)
 }

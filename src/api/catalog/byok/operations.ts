@@ -16,7 +16,7 @@ import { newUuid } from '../../../platform/crypto/ids.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
-import { sealKey } from './credential.ts'
+import { encryptKey } from './credential.ts'
 import { listByokHealth } from './health.ts'
 import { orderByokKeys } from './order.ts'
 import {
@@ -102,7 +102,7 @@ const createByokKey = defineOperation({
         workspace_id: workspaceId,
         provider,
         label,
-        sealed_key: sealKey(gateway.vault, id, body.key),
+        sealed_key: encryptKey(gateway.vault, id, body.key),
         origin: findProviderOrigin(gateway, provider),
         sort_order: sortOrder,
       })
@@ -152,7 +152,7 @@ const updateByokKey = defineOperation({
         ...toSettingColumns(await validateSettings(gateway, tx, caller.organizationId, body)),
         ...(body.key !== undefined && {
           label: resolveKeyLabel(gateway, row.provider, body.key),
-          sealed_key: sealKey(gateway.vault, row.id, body.key),
+          sealed_key: encryptKey(gateway.vault, row.id, body.key),
           origin: findProviderOrigin(gateway, row.provider),
         }),
       }
@@ -227,7 +227,7 @@ async function validateSettings(
     ? {
         ...body,
         allowed_models: models.map((slug, at) =>
-          parseModelRule(gateway.catalogue, slug, `allowed_models.${at}`),
+          parseModelRule(gateway.catalog, slug, `allowed_models.${at}`),
         ),
       }
     : body

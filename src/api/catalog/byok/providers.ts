@@ -1,7 +1,7 @@
 import type { CredentialForm } from '../../../catalog/credential.ts'
 
-/** Providers that accept a credential although the catalogue does not have them yet. */
-export const uncataloguedProviders: ReadonlySet<string> = new Set(
+/** Providers that accept a credential although the catalog does not have them yet. */
+export const uncatalogedProviders: ReadonlySet<string> = new Set(
   `
   ai21 aion-labs akashml amazon-bedrock/vendor_a-on-aws amazon-nova ambient assemblyai atlas-cloud avian
   baidu black-forest-labs byteplus cirrascale coreweave cosine darkbloom databricks decart dekallm
@@ -15,13 +15,13 @@ export const uncataloguedProviders: ReadonlySet<string> = new Set(
     .split(/\s+/),
 )
 
-/** Neutral names beyond those of the four vendors, which the catalogue resolves itself. */
+/** Neutral names beyond those of the four vendors, which the catalog resolves itself. */
 export const neutralNames: ReadonlyMap<string, string> = new Map([
   ['vendor_c-studio', 'google-ai-studio'],
   ['vendor_c-cloud', 'google-vertex'],
 ])
 
-/** The credential forms other than a token, for providers that are not in the catalogue. */
-export const uncataloguedForms: ReadonlyMap<string, CredentialForm> = new Map([
+/** The credential forms other than a token, for providers that are not in the catalog. */
+export const uncatalogedForms: ReadonlyMap<string, CredentialForm> = new Map([
   ['amazon-bedrock/vendor_a-on-aws', 'access-key'],
 ])

@@ -9,7 +9,7 @@ import { type CredentialTest, testCredential } from '../../../inference/upstream
 import { createFailedOutcome, testedModel, testOutcome } from '../../../inference/upstream/test-outcome.ts'
 import { newUuid } from '../../../platform/crypto/ids.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
-import { credentialText, sealKey } from './credential.ts'
+import { credentialText, encryptKey } from './credential.ts'
 import { describeKey } from './record.ts'
 import {
   findProviderOrigin,
@@ -85,13 +85,13 @@ export const testByokDraft = defineOperation({
   },
 })
 
-/** Sealed like a stored key, because a test opens it the same way. */
+/** Encrypted like a stored key, because a test opens it the same way. */
 function createDraftKey(gateway: Gateway, provider: string, key: string): CredentialTest['byokKey'] {
   const id = newUuid()
   return {
     id,
     provider,
-    sealed: sealKey(gateway.vault, id, key),
+    encrypted: encryptKey(gateway.vault, id, key),
     origin: findProviderOrigin(gateway, provider),
     isFallback: false,
     isRequired: false,
@@ -102,11 +102,11 @@ function createDraftKey(gateway: Gateway, provider: string, key: string): Creden
 }
 
 async function test(gateway: Gateway, slug: string, test: Omit<CredentialTest, 'provider'>) {
-  const provider = gateway.catalogue.providerByName.get(slug)
-  return provider ? testCredential(gateway, { ...test, provider }) : uncatalogued
+  const provider = gateway.catalog.providerByName.get(slug)
+  return provider ? testCredential(gateway, { ...test, provider }) : uncataloged
 }
 
-const uncatalogued = createFailedOutcome('model', {
-  message: 'The catalogue has no text model of this provider, so the key cannot be tested.',
-  remedy: 'Add a model of the provider to the catalogue to test it.',
+const uncataloged = createFailedOutcome('model', {
+  message: 'The catalog has no text model of this provider, so the key cannot be tested.',
+  remedy: 'Add a model of the provider to the catalog to test it.',
 })

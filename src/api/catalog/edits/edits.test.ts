@@ -17,7 +17,7 @@ models:
 const price = (prompt: string, completion = '0') => ({ prompt, completion })
 
 describeOnEachDatabase(
-  'editing the catalogue',
+  'editing the catalog',
   (server) => {
     let upstream: Upstream
     beforeAll(async () => {
@@ -347,13 +347,13 @@ describeOnEachDatabase(
       // A node that has not loaded the change yet.
       const other = { ...gateway, overrides: { ...gateway.overrides, version: -1, rows: [] } }
       await pollOverrides(other)
-      expect(other.catalogue.bySlug.get('acme/fast')).toEqual(gateway.catalogue.bySlug.get('acme/fast'))
+      expect(other.catalog.bySlug.get('acme/fast')).toEqual(gateway.catalog.bySlug.get('acme/fast'))
       const away = openDb(':memory:')
       await closeDb(away)
       await expect(pollOverrides({ ...gateway, db: away })).rejects.toThrow()
-      expect(gateway.catalogue).toBe(before.catalogue)
+      expect(gateway.catalog).toBe(before.catalog)
       await pollOverrides(gateway)
-      expect(gateway.catalogue).toBe(before.catalogue)
+      expect(gateway.catalog).toBe(before.catalog)
     })
 
     test('what was read before an edit does not undo it', async () => {
@@ -361,13 +361,13 @@ describeOnEachDatabase(
       const old = { version: gateway.overrides.version, rows: gateway.overrides.rows }
       await done(put('providers/local', provider()))
       installOverrides(gateway, old)
-      expect(gateway.catalogue.providerByName.has('local')).toBe(true)
+      expect(gateway.catalog.providerByName.has('local')).toBe(true)
       const looking = pollOverrides(
         Object.assign(gateway, { overrides: { ...gateway.overrides, version: -1 } }),
       )
       await done(put('providers/local', provider({ name: 'Anew' })))
       await looking
-      expect(gateway.catalogue.providerByName.get('local')?.name).toBe('Anew')
+      expect(gateway.catalog.providerByName.get('local')?.name).toBe('Anew')
     })
 
     test('a reload of headgate.yaml keeps the overrides; those that became invalid are skipped and shown', async () => {

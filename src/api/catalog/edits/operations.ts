@@ -2,17 +2,17 @@ import { z } from 'zod'
 import { buildProviders } from '../../../catalog/catalog.ts'
 import { declaredModel } from '../../../catalog/declared-model.ts'
 import { endpointOverride, modelOverride, providerOverride } from '../../../catalog/override-schema.ts'
-import { openSecrets, restoreMasked, sealFields } from '../../../catalog/override-secrets.ts'
+import { encryptFields, openSecrets, restoreMasked } from '../../../catalog/override-secrets.ts'
 import { resolveOrigin } from '../../../catalog/overrides.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
-import { buildCatalogueSources } from '../../../gateway/reload.ts'
+import { buildCatalogSources } from '../../../gateway/reload.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { type Pagination, pageQuery } from '../../../platform/validation/query-params.ts'
 import { deleteOverride, putOverride } from './overrides.ts'
 import {
-  catalogueModel,
-  catalogueProvider,
+  catalogModel,
+  catalogProvider,
   listModelRecords,
   listProviderRecords,
   readOrNull,
@@ -50,7 +50,7 @@ const listProviders = defineOperation({
   summary: 'Lists the providers as they are in force, with their sources.',
   permission: 'catalogue:read',
   query: listQuery,
-  response: z.strictObject({ data: z.array(catalogueProvider), total_count: z.int() }),
+  response: z.strictObject({ data: z.array(catalogProvider), total_count: z.int() }),
   handle: async ({ gateway, query }) => paginate(listProviderRecords(gateway), query),
 })
 
@@ -63,7 +63,7 @@ const getProvider = defineOperation({
   permission: 'catalogue:read',
   params: slugPath,
   errors: [404],
-  response: z.strictObject({ data: catalogueProvider }),
+  response: z.strictObject({ data: catalogProvider }),
   handle: async ({ gateway, params }) => ({ data: requireProviderRecord(gateway, params.slug) }),
 })
 
@@ -79,19 +79,19 @@ const putProvider = defineOperation({
   params: slugPath,
   body: providerOverride,
   errors: [409],
-  response: z.strictObject({ data: catalogueProvider }),
+  response: z.strictObject({ data: catalogProvider }),
   handle: async (context) => {
     const { gateway, body } = context
     const { slug } = context.params
     await putOverride(context, { kind: 'provider', name: slug, tag: '' }, (existing) => {
-      const known = buildProviders(buildCatalogueSources(gateway)).find((provider) => provider.slug === slug)
+      const known = buildProviders(buildCatalogSources(gateway)).find((provider) => provider.slug === slug)
       const origin = resolveOrigin(known, body.base_url)
       const fields = restoreMasked(
         body,
         existing ? readOrNull(() => openSecrets(gateway.vault, existing)) : null,
         origin,
       )
-      return sealFields(gateway.vault, slug, origin, fields)
+      return encryptFields(gateway.vault, slug, origin, fields)
     })
     return { data: requireProviderRecord(gateway, slug) }
   },
@@ -121,7 +121,7 @@ const listModels = defineOperation({
   summary: 'Lists the models as they are in force, with their sources.',
   permission: 'catalogue:read',
   query: listQuery,
-  response: z.strictObject({ data: z.array(catalogueModel), total_count: z.int() }),
+  response: z.strictObject({ data: z.array(catalogModel), total_count: z.int() }),
   handle: async ({ gateway, query }) => paginate(listModelRecords(gateway), query),
 })
 
@@ -134,7 +134,7 @@ const getModel = defineOperation({
   permission: 'catalogue:read',
   params: modelPath,
   errors: [404],
-  response: z.strictObject({ data: catalogueModel }),
+  response: z.strictObject({ data: catalogModel }),
   handle: async ({ gateway, params }) => ({ data: requireModelRecord(gateway, parseModelId(params)) }),
 })
 
@@ -150,7 +150,7 @@ const putModel = defineOperation({
   params: modelPath,
   body: modelOverride,
   errors: [409],
-  response: z.strictObject({ data: catalogueModel }),
+  response: z.strictObject({ data: catalogModel }),
   handle: async (context) => {
     const { gateway, body } = context
     const id = parseModelId(context.params)
@@ -187,7 +187,7 @@ const putEndpoint = defineOperation({
   params: endpointPath,
   body: endpointOverride,
   errors: [404, 409],
-  response: z.strictObject({ data: catalogueModel }),
+  response: z.strictObject({ data: catalogModel }),
   handle: async (context) => {
     const { gateway, params, body } = context
     const id = parseModelId(params)
@@ -214,7 +214,7 @@ const deleteEndpoint = defineOperation({
   },
 })
 
-export const catalogueOperations = [
+export const catalogOperations = [
   listProviders,
   getProvider,
   putProvider,

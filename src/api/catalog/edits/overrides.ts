@@ -1,8 +1,8 @@
 import { type AuditedRequest, transact } from '../../../access/transact.ts'
-import { applyOverrides, type CatalogueOverrides, formatOverrideKey } from '../../../catalog/overrides.ts'
+import { applyOverrides, type CatalogOverrides, formatOverrideKey } from '../../../catalog/overrides.ts'
 import {
   compareOverrideKeys,
-  incrementCatalogueVersion,
+  incrementCatalogVersion,
   listOverrides,
   type OverrideKey,
   type OverrideRow,
@@ -10,7 +10,7 @@ import {
   saveOverride,
 } from '../../../catalog/store.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
-import { buildCatalogueSources, installOverrides } from '../../../gateway/reload.ts'
+import { buildCatalogSources, installOverrides } from '../../../gateway/reload.ts'
 import type { RecordEvent } from '../../../governance/audit/transaction.ts'
 import { ceilingReachedError } from '../../../identity/ceilings.ts'
 import type { Db } from '../../../platform/db/db.ts'
@@ -26,7 +26,7 @@ export function putOverride(
   build: (existing: OverrideRow | undefined) => OverrideColumns,
 ): Promise<void> {
   const { gateway } = request
-  return changeCatalogue(request, async (tx, rows, record) => {
+  return changeCatalog(request, async (tx, rows, record) => {
     const existing = rows.find((row) => isSameOverride(row, name))
     const max = gateway.settings.ceilings.catalogue_edits
     if (!existing && rows.length >= max) throw ceilingReachedError('catalogue_edits', max)
@@ -48,7 +48,7 @@ export function putOverride(
 
 export function deleteOverride(request: AuditedRequest, name: OverrideKey): Promise<void> {
   const { gateway } = request
-  return changeCatalogue(request, async (tx, rows, record) => {
+  return changeCatalog(request, async (tx, rows, record) => {
     const existing = rows.find((row) => isSameOverride(row, name))
     const after = rows.filter((row) => row !== existing)
     if (!existing) throw gatewayError('not_found', 'There is no override to delete.')
@@ -64,12 +64,12 @@ export function deleteOverride(request: AuditedRequest, name: OverrideKey): Prom
 }
 
 /** In force on this node before the response is sent; other nodes pick it up when they poll. */
-async function changeCatalogue(
+async function changeCatalog(
   request: AuditedRequest,
   work: (tx: Db, rows: OverrideRow[], record: RecordEvent) => Promise<OverrideRow[]>,
 ): Promise<void> {
   const change = await transact(request, async (tx, record) => {
-    const version = await incrementCatalogueVersion(tx)
+    const version = await incrementCatalogVersion(tx)
     return { version, rows: await work(tx, await listOverrides(tx), record) }
   })
   installOverrides(request.gateway, change)
@@ -86,14 +86,14 @@ function isSameOverride(row: OverrideKey, name: OverrideKey): boolean {
 }
 
 function previewOverrides(gateway: Gateway, rows: readonly OverrideRow[]) {
-  return applyOverrides(buildCatalogueSources(gateway), rows, gateway.vault)
+  return applyOverrides(buildCatalogSources(gateway), rows, gateway.vault)
 }
 
 /** Rejects a change that breaks other overrides: a model of this provider, an endpoint of this model. */
 function rejectBrokenDependents(
   rows: readonly OverrideRow[],
-  before: CatalogueOverrides['problems'],
-  after: CatalogueOverrides['problems'],
+  before: CatalogOverrides['problems'],
+  after: CatalogOverrides['problems'],
 ): void {
   for (const [key, problem] of after) {
     const row = before.has(key) ? undefined : rows.find((candidate) => formatOverrideKey(candidate) === key)

@@ -3,14 +3,14 @@ import { buildProviders, mergeDeclaredModels } from '../../../catalog/catalog.ts
 import { identifierOf } from '../../../catalog/credential.ts'
 import { declaredProvider } from '../../../catalog/declared.ts'
 import { declaredModel } from '../../../catalog/declared-model.ts'
-import type { CatalogueProvider } from '../../../catalog/model.ts'
+import type { CatalogProvider } from '../../../catalog/model.ts'
 import { endpointOverride, modelOverride, providerOverride } from '../../../catalog/override-schema.ts'
 import { maskSecrets, openSecrets } from '../../../catalog/override-secrets.ts'
 import { formatOverrideKey, parseFields } from '../../../catalog/overrides.ts'
 import { commonCapabilities } from '../../../catalog/provider.ts'
 import type { OverrideRow } from '../../../catalog/store.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
-import { buildCatalogueSources } from '../../../gateway/reload.ts'
+import { buildCatalogSources } from '../../../gateway/reload.ts'
 import { maskUserinfo } from '../../../platform/crypto/mask.ts'
 import { GatewayError } from '../../../platform/errors/gateway-error.ts'
 
@@ -39,7 +39,7 @@ const providerInForce = z.strictObject({
   headers: z.record(z.string(), z.string()).describe('The headers with masked values.'),
 })
 
-export const catalogueProvider = z
+export const catalogProvider = z
   .strictObject({
     slug: z.string(),
     sources: sourcesField,
@@ -54,7 +54,7 @@ export const catalogueProvider = z
   })
   .meta({ id: 'CatalogueProvider' })
 
-export const catalogueModel = z
+export const catalogModel = z
   .strictObject({
     id: z.string(),
     sources: sourcesField,
@@ -69,16 +69,16 @@ export const catalogueModel = z
   })
   .meta({ id: 'CatalogueModel' })
 
-export function listProviderRecords(gateway: Gateway): z.input<typeof catalogueProvider>[] {
-  const { catalogue, settings } = gateway
+export function listProviderRecords(gateway: Gateway): z.input<typeof catalogProvider>[] {
+  const { catalog, settings } = gateway
   const rows = groupOverridesByName(gateway, 'provider')
-  const sources = buildCatalogueSources(gateway)
+  const sources = buildCatalogSources(gateway)
   const builtIn = new Set(sources.providers.map(({ slug }) => slug))
   const base = new Map(
     (rows.size > 0 ? buildProviders(sources) : []).map((provider) => [provider.slug, provider]),
   )
   const declared = new Set(settings.providers.map(({ slug }) => slug))
-  const known = new Map(catalogue.providers.map((provider) => [provider.slug, provider]))
+  const known = new Map(catalog.providers.map((provider) => [provider.slug, provider]))
   return [...new Set([...known.keys(), ...rows.keys()])].map((slug) => {
     const row = rows.get(slug)?.[0]
     const provider = known.get(slug)
@@ -100,12 +100,12 @@ export function listProviderRecords(gateway: Gateway): z.input<typeof catalogueP
   })
 }
 
-export function listModelRecords(gateway: Gateway): z.input<typeof catalogueModel>[] {
-  const { providers, bySlug } = gateway.catalogue
+export function listModelRecords(gateway: Gateway): z.input<typeof catalogModel>[] {
+  const { providers, bySlug } = gateway.catalog
   const slugs = new Set(providers.map(({ slug }) => slug))
-  const baseModels = mergeDeclaredModels(buildCatalogueSources(gateway))
+  const baseModels = mergeDeclaredModels(buildCatalogSources(gateway))
   const currentModels = mergeDeclaredModels({
-    ...buildCatalogueSources(gateway),
+    ...buildCatalogSources(gateway),
     settings: gateway.overrides.declared,
   })
   const [models, endpoints] = [
@@ -172,7 +172,7 @@ function readProviderFields({ vault }: Gateway, row: OverrideRow): z.output<type
   return { ...parseFields(providerOverride, row), ...maskSecrets(openSecrets(vault, row)?.secrets ?? {}) }
 }
 
-function toProviderInForce(provider: CatalogueProvider): z.input<typeof providerInForce> {
+function toProviderInForce(provider: CatalogProvider): z.input<typeof providerInForce> {
   const { credential, address } = provider.installation
   const { api_key = null, headers = {} } = maskSecrets({
     ...(credential.kind !== 'none' && { api_key: identifierOf(credential) }),
@@ -182,7 +182,7 @@ function toProviderInForce(provider: CatalogueProvider): z.input<typeof provider
     name: provider.name,
     base_url: maskUserinfo(address ?? provider.baseUrl),
     api_key,
-    dialects: provider.dialects,
+    dialects: provider.wireFormats,
     ...(provider.keyHeader && { key_header: provider.keyHeader }),
     headers,
     abilities: [...(provider.capabilities ?? commonCapabilities)],

@@ -4,7 +4,7 @@ import { type Logger, pino } from 'pino'
 import { describeOnEachDatabase } from '../../../../test/support/harness.ts'
 import { startUpstream, type Upstream } from '../../../../test/support/upstream.ts'
 import {
-  incrementCatalogueVersion,
+  incrementCatalogVersion,
   type OverrideRow,
   removeOverride,
   saveOverride,
@@ -25,7 +25,7 @@ models:
 `
 
 describeOnEachDatabase(
-  'secrets of the catalogue',
+  'secrets of the catalog',
   (server) => {
     let upstream: Upstream
     let elsewhere: Upstream
@@ -37,7 +37,7 @@ describeOnEachDatabase(
     afterEach(async () => {
       const { gateway } = server()
       await gateway.db.transaction().execute(async (tx) => {
-        await incrementCatalogueVersion(tx)
+        await incrementCatalogVersion(tx)
         for (const row of gateway.overrides.rows) await removeOverride(tx, row)
       })
       await pollOverrides(gateway)
@@ -64,16 +64,16 @@ describeOnEachDatabase(
     }
     const lastKey = ({ requests }: Upstream) => requests.at(-1)?.headers.authorization
 
-    test('a key is sealed, shown masked, and opened from its own row alone', async () => {
+    test('a key is encrypted, shown masked, and decrypted from its own row alone', async () => {
       const { body } = await put('local', local({ api_key: canary, headers: { 'x-team': canary } }))
       expect(body.data.edit.fields).toEqual(local({ api_key: shown, headers: { 'x-team': '********' } }))
       expect(body.data.in_force).toMatchObject({ api_key: shown, headers: { 'x-team': '********' } })
       expect(await get('local')).toEqual(body.data)
       const { vault, overrides } = server().gateway
       expect(JSON.stringify(overrides.rows)).not.toContain('5ecret')
-      const sealed = overrides.rows[0]?.sealed_secrets ?? ''
-      expect(vault.open(sealed, 'catalogue/provider/local')).toContain(canary)
-      expect(() => vault.open(sealed, 'catalogue/provider/other')).toThrow()
+      const encrypted = overrides.rows[0]?.sealed_secrets ?? ''
+      expect(vault.decrypt(encrypted, 'catalogue/provider/local')).toContain(canary)
+      expect(() => vault.decrypt(encrypted, 'catalogue/provider/other')).toThrow()
     })
 
     test('a masked value sent back stays unchanged; an absent one is removed', async () => {
@@ -184,7 +184,7 @@ describeOnEachDatabase(
       const write = async (...rows: OverrideRow[]) => {
         const { gateway } = server()
         await gateway.db.transaction().execute(async (tx) => {
-          await incrementCatalogueVersion(tx)
+          await incrementCatalogVersion(tx)
           for (const each of rows) await saveOverride(tx, each)
         })
         await pollOverrides(gateway)
@@ -218,7 +218,7 @@ describeOnEachDatabase(
           { id: 'acme/known', endpoint_edits: [{ tag: 'groq', fields: null, problem: expect.any(String) }] },
         ])
         expect((await send('acme/known')).status).not.toBe(400)
-        const warnings = lines.filter((line) => line.includes('catalogue override ignored'))
+        const warnings = lines.filter((line) => line.includes('catalog override ignored'))
         expect(warnings).toHaveLength(5)
       })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { transact } from '../../../access/transact.ts'
-import type { CatalogueProvider } from '../../../catalog/model.ts'
+import type { CatalogProvider } from '../../../catalog/model.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { credentialTestLimit } from '../../../http/rate-limit.ts'
 import { testCredential } from '../../../inference/upstream/test-credential.ts'
@@ -25,7 +25,7 @@ export const testProvider = defineOperation({
   response: z.strictObject({ data: testOutcome }),
   handle: async (context) => {
     const { gateway, params, body } = context
-    const provider = gateway.catalogue.providers.find(({ slug }) => slug === params.slug)
+    const provider = gateway.catalog.providers.find(({ slug }) => slug === params.slug)
     if (!provider) throw gatewayError('not_found', 'The provider does not exist.')
     const data = provider.enabled
       ? await testCredential(gateway, { provider, byokKey: null, model: body.model })
@@ -41,7 +41,7 @@ export const testProvider = defineOperation({
   },
 })
 
-function describeMissingCredential({ installation }: CatalogueProvider) {
+function describeMissingCredential({ installation }: CatalogProvider) {
   return {
     message: installation.problem ?? 'The installation has no credential for this provider.',
     remedy: 'Set its API key here, in headgate.yaml or in the environment; or add a BYOK key in a workspace.',

@@ -60,7 +60,7 @@ export const listEndpointHealth = defineOperation({
   response: z.strictObject({ data: z.array(endpointHealth), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
     const showsCounts = await mayOperate(gateway, caller, 'system:read')
-    const endpoints = gateway.catalogue.models
+    const endpoints = gateway.catalog.models
       .filter(({ id }) => query.model === undefined || id === query.model)
       .flatMap((model) => model.endpoints)
       .filter(({ provider }) => query.provider === undefined || provider.slug === query.provider)

@@ -34,7 +34,7 @@ const listModelEndpoints = defineOperation({
   errors: [404],
   response: z.strictObject({ data: modelEndpoints }),
   handle: async ({ gateway, params }) => {
-    const { model, latest } = requireModel(gateway.catalogue, params)
+    const { model, latest } = requireModel(gateway.catalog, params)
     return {
       data: {
         id: latest ?? model.id,
@@ -60,7 +60,7 @@ const listZdrEndpoints = defineOperation({
   permission: 'models:read',
   response: z.strictObject({ data: z.array(endpointRecord) }),
   handle: async ({ gateway }) => ({
-    data: gateway.catalogue.models.flatMap((model) =>
+    data: gateway.catalog.models.flatMap((model) =>
       model.endpoints
         .filter((endpoint) => !endpoint.data_policy.retains)
         .map((endpoint) => toEndpointRecord(model, endpoint, readLiveStats(gateway, endpoint))),

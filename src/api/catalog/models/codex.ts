@@ -4,7 +4,7 @@ import type { Model } from '../../../catalog/model.ts'
 const efforts = ['xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
 type Effort = (typeof efforts)[number]
 
-/** A model in the catalogue format of the Codex CLI, which sends `client_version`. */
+/** A model in the catalog format of the Codex CLI, which sends `client_version`. */
 export const codexModel = z
   .strictObject({
     slug: z.string(),

@@ -70,7 +70,7 @@ const getGeminiModel = defineOperation({
   errors: [404],
   response: geminiModel,
   handle: async ({ gateway, params }) =>
-    toGeminiModel(requireModel(gateway.catalogue, splitModelId(params.model)).model),
+    toGeminiModel(requireModel(gateway.catalog, splitModelId(params.model)).model),
 })
 
 const getGeminiAuthorModel = defineOperation({
@@ -81,7 +81,7 @@ const getGeminiAuthorModel = defineOperation({
   params: modelPath,
   errors: [404],
   response: geminiModel,
-  handle: async ({ gateway, params }) => toGeminiModel(requireModel(gateway.catalogue, params).model),
+  handle: async ({ gateway, params }) => toGeminiModel(requireModel(gateway.catalog, params).model),
 })
 
 const listPublisherModels = defineOperation({
@@ -110,7 +110,7 @@ const getPublisherModel = defineOperation({
   errors: [404],
   response: publisherModel,
   handle: async ({ gateway, params: { publisher, model } }) =>
-    toPublisherModel(requireModel(gateway.catalogue, { author: publisher, slug: model }).model),
+    toPublisherModel(requireModel(gateway.catalog, { author: publisher, slug: model }).model),
 })
 
 export const geminiModelOperations = [

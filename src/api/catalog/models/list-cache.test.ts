@@ -7,7 +7,7 @@ import { reuseList } from './list-cache.ts'
 
 const models = ['a/one', 'a/two'].map((id) => ({ id }) as Model)
 const createGateway = () =>
-  ({ catalogue: { models: [...models] }, benchmarks: { current: {} } }) as unknown as Gateway
+  ({ catalog: { models: [...models] }, benchmarks: { current: {} } }) as unknown as Gateway
 
 test('S13 a list of the same models is built once, until what it is made from changes', () => {
   const gateway = createGateway()
@@ -22,7 +22,7 @@ test('S13 a list of the same models is built once, until what it is made from ch
   expect(read()).toBe(first)
   Object.assign(gateway.benchmarks, { current: {} })
   expect(read()).not.toBe(first)
-  Object.assign(gateway, { catalogue: { models: [...models] } })
+  Object.assign(gateway, { catalog: { models: [...models] } })
   expect(read().build).toBe(5)
 })
 

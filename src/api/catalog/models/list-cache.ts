@@ -18,12 +18,12 @@ const sources = new WeakMap<readonly Model[], Source>()
  * milliseconds, and clients ask for all of them often.
  */
 export function reuseList<T extends object>(
-  { catalogue, benchmarks }: Gateway,
+  { catalog, benchmarks }: Gateway,
   query: string,
   models: readonly Model[],
   build: () => T,
 ): T {
-  const source = findSource(catalogue.models, benchmarks.current)
+  const source = findSource(catalog.models, benchmarks.current)
   const key = `${query}\n${models.map(({ id }) => id).join('\n')}`
   const known = source.lists.get(key)
   if (known) return known as T

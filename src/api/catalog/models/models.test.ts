@@ -59,7 +59,7 @@ describeOnSqlite(
     const ours = async (query: string) => (await ids(query)).filter((id) => id.startsWith('acme/'))
 
     describe('GET /models', () => {
-      test('the whole catalogue of text models is one page unless a page is requested', async () => {
+      test('the whole catalog of text models is one page unless a page is requested', async () => {
         const list = await get('/models')
         expect(list.total_count).toBe(list.data.length)
         expect(list).toMatchObject({
@@ -330,7 +330,7 @@ describeOnSqlite(
       test('counts by output; all is everything there is', async () => {
         const count = async (modalities: string) =>
           (await get(`/models/count?include_unavailable=true&output_modalities=${modalities}`)).data.count
-        const { models, routers } = server().gateway.catalogue
+        const { models, routers } = server().gateway.catalog
         const videos = models.filter(({ output_modalities }) => output_modalities.includes('video'))
         expect(await count('all')).toBe(models.length + routers.size)
         expect(await count('video')).toBe(videos.length)
@@ -428,8 +428,8 @@ describeOnSqlite(
         expect((await server().call('GET', '/model/acme/%FF')).status).toBe(400)
       })
 
-      test('E16 works for every model of the catalogue, and so does the list of its endpoints', async () => {
-        const models = server().gateway.catalogue.models
+      test('E16 works for every model of the catalog, and so does the list of its endpoints', async () => {
+        const models = server().gateway.catalog.models
         expect(models.length).toBeGreaterThan(300)
         const wrong: string[] = []
         const check = async (id: string) => {

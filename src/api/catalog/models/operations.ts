@@ -39,7 +39,7 @@ const listModels = defineOperation({
   tag,
   summary: 'Lists the available models.',
   description:
-    'A model is available if the installation or the caller has a credential for one of its providers; `include_unavailable=true` lists the whole catalogue. Clients that send their key as `x-goog-api-key` get the Gemini format. Without `offset` and `limit` the whole list is one page. `use_rss=true` returns the list as an RSS feed. With `client_version` the list is repeated under `models` in the format of the Codex CLI.',
+    'A model is available if the installation or the caller has a credential for one of its providers; `include_unavailable=true` lists the whole catalog. Clients that send their key as `x-goog-api-key` get the Gemini format. Without `offset` and `limit` the whole list is one page. `use_rss=true` returns the list as an RSS feed. With `client_version` the list is repeated under `models` in the format of the Codex CLI.',
   permission: 'models:read',
   query: z.object({
     ...filterQuery,
@@ -132,7 +132,7 @@ const getModel = defineOperation({
   errors: [404],
   response: z.strictObject({ data: modelRecord }),
   handle: async ({ gateway, params }) => {
-    const { model, latest } = requireModel(gateway.catalogue, params)
+    const { model, latest } = requireModel(gateway.catalog, params)
     return { data: toModelRecord(model, latest, findBenchmarks(gateway, model)) }
   },
 })
@@ -151,7 +151,7 @@ const retrieveModel = defineOperation({
   response: modelRecord,
   handle: async ({ gateway, params, httpRequest }) => {
     const [author = '', ...rest] = params.model.split('/')
-    const resolved = requireModel(gateway.catalogue, { author, slug: rest.join('/') })
+    const resolved = requireModel(gateway.catalog, { author, slug: rest.join('/') })
     return toModelResponse(gateway, httpRequest, resolved)
   },
 })
@@ -168,7 +168,7 @@ const retrieveModelOfAuthor = defineOperation({
   errors: [404],
   response: modelRecord,
   handle: async ({ gateway, params, httpRequest }) =>
-    toModelResponse(gateway, httpRequest, requireModel(gateway.catalogue, params)),
+    toModelResponse(gateway, httpRequest, requireModel(gateway.catalog, params)),
 })
 
 export const modelOperations = [

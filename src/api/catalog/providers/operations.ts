@@ -29,7 +29,7 @@ const listProviders = defineOperation({
   permission: 'models:read',
   response: z.strictObject({ data: z.array(providerRecord) }),
   handle: async ({ gateway }) => ({
-    data: gateway.catalogue.providers.map((provider) => ({
+    data: gateway.catalog.providers.map((provider) => ({
       name: provider.name,
       slug: provider.slug,
       headquarters: provider.headquarters,
@@ -65,7 +65,7 @@ const listProviderHealth = defineOperation({
     const measured = Map.groupBy(listMeasured(gateway), ({ provider }) => provider)
     const now = gateway.clock.now()
     return {
-      data: gateway.catalogue.providers.map((provider) => ({
+      data: gateway.catalog.providers.map((provider) => ({
         provider: provider.slug,
         provider_name: provider.name,
         is_keyless: isKeyless(provider),
@@ -77,8 +77,8 @@ const listProviderHealth = defineOperation({
 })
 
 /** The endpoints with traffic. */
-function listMeasured({ catalogue, routing }: Gateway) {
-  return catalogue.models
+function listMeasured({ catalog, routing }: Gateway) {
+  return catalog.models
     .flatMap((model) => model.endpoints)
     .flatMap(({ id, model_id, tag, provider }) => {
       const health = routing.health.find(id)

@@ -64,7 +64,7 @@ describeOnEachDatabase(
       })
     })
 
-    test('R40 provider keys are never in the catalogue', async () => {
+    test('R40 provider keys are never in the catalog', async () => {
       for (const path of ['/providers', '/models', '/endpoints/zdr', '/images/models']) {
         const { body } = await server().call('GET', path)
         expect(JSON.stringify(body)).not.toContain('planted-canary')

@@ -8,7 +8,7 @@ import {
   listAuditDestinations as listRows,
   updateAuditDestination as updateRow,
 } from '../../../delivery/audit-destinations.ts'
-import { openAuditSecrets, sealAuditSecrets, sendAuditEntries } from '../../../delivery/audit-send.ts'
+import { encryptAuditSecrets, openAuditSecrets, sendAuditEntries } from '../../../delivery/audit-send.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import type { AuditEntry } from '../../../governance/audit/entry.ts'
 import { findChain } from '../../../governance/audit/store.ts'
@@ -197,7 +197,7 @@ function toColumns({ vault, clock }: Gateway, body: CreateBody) {
     name: body.name,
     type: body.type,
     config: JSON.stringify(config),
-    sealed_secrets: sealAuditSecrets(vault, id, { signing_secret }),
+    sealed_secrets: encryptAuditSecrets(vault, id, { signing_secret }),
     action_prefixes: encodeList(body.action_prefixes),
     enabled: toFlag(body.enabled),
     created_at: now,

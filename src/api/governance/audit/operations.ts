@@ -45,7 +45,7 @@ const listAuditEntries = defineOperation({
     const { entries, last } = await readPage(gateway, selection, { limit, start })
     return {
       data: entries.map(toAuditRecord),
-      cursor: last && sealCursor(gateway, selection.chainId, last),
+      cursor: last && encryptCursor(gateway, selection.chainId, last),
     }
   },
 })
@@ -132,15 +132,15 @@ function cursorContextOf(chainId: string): string {
   return `audit/${chainId}`
 }
 
-/** Sealed, so that a changed one is rejected. */
-function sealCursor({ vault }: Gateway, chainId: string, { created_at, seq }: EntryPosition): string {
-  return vault.seal(JSON.stringify([created_at, seq]), cursorContextOf(chainId))
+/** Encrypted, so that a changed one is rejected. */
+function encryptCursor({ vault }: Gateway, chainId: string, { created_at, seq }: EntryPosition): string {
+  return vault.encrypt(JSON.stringify([created_at, seq]), cursorContextOf(chainId))
 }
 
 function openCursor({ vault }: Gateway, chainId: string, cursor: string | undefined): EntryPosition | null {
   if (cursor === undefined) return null
   try {
-    const [created_at, seq] = JSON.parse(vault.open(cursor, cursorContextOf(chainId)))
+    const [created_at, seq] = JSON.parse(vault.decrypt(cursor, cursorContextOf(chainId)))
     return { created_at, seq }
   } catch {
     throw invalidFieldError('cursor', 'is not a cursor of this list')

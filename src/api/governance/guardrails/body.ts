@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Catalogue } from '../../../catalog/catalog.ts'
+import type { Catalog } from '../../../catalog/catalog.ts'
 import { parseModelRule } from '../../../catalog/model-rule.ts'
 import { dataRegions } from '../../../formats/vocabulary.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
@@ -20,7 +20,7 @@ export type GuardrailSettings = Omit<
   'id' | 'organization_id' | 'workspace_id' | 'created_at' | 'updated_at'
 >
 
-/** Far more than the catalogue has. */
+/** Far more than the catalog has. */
 const maxNames = 1000
 
 const name = nameField(200)
@@ -80,7 +80,7 @@ type GuardrailBody = z.output<typeof updateBody>
 /** Converts only the fields that were sent. */
 export function toChanges(
   body: GuardrailBody,
-  gateway: Pick<Gateway, 'catalogue' | 'settings'>,
+  gateway: Pick<Gateway, 'catalog' | 'settings'>,
 ): Partial<GuardrailSettings> {
   return {
     ...(body.name !== undefined && { name: body.name }),
@@ -92,19 +92,19 @@ export function toChanges(
     }),
     ...(body.dry_run !== undefined && { dry_run: toFlag(body.dry_run) }),
     ...(body.unscannable_content !== undefined && { unscannable_content: body.unscannable_content }),
-    ...toListChanges(body, gateway.catalogue),
+    ...toListChanges(body, gateway.catalog),
     ...(body.moderation !== undefined && { moderation: encodeModeration(gateway, body.moderation) }),
     ...toSwitchChanges(body),
     ...toZdrChanges(body),
   }
 }
 
-function toListChanges(body: GuardrailBody, catalogue: Catalogue): Partial<GuardrailSettings> {
+function toListChanges(body: GuardrailBody, catalog: Catalog): Partial<GuardrailSettings> {
   const parseModels = (field: 'allowed_models' | 'ignored_models') =>
-    body[field]?.map((slug, at) => parseModelRule(catalogue, slug, `${field}.${at}`))
+    body[field]?.map((slug, at) => parseModelRule(catalog, slug, `${field}.${at}`))
   const parseProviders = (field: 'allowed_providers' | 'ignored_providers') =>
     body[field]?.map(
-      (text, at) => resolveProviderSlug(catalogue, text) ?? rejectUnknownProvider(field, at, text),
+      (text, at) => resolveProviderSlug(catalog, text) ?? rejectUnknownProvider(field, at, text),
     )
   return {
     ...(body.allowed_data_regions !== undefined && {
@@ -125,7 +125,7 @@ function toListChanges(body: GuardrailBody, catalogue: Catalogue): Partial<Guard
   }
 }
 
-function resolveProviderSlug({ providerByName }: Catalogue, text: string): string | undefined {
+function resolveProviderSlug({ providerByName }: Catalog, text: string): string | undefined {
   return (providerByName.get(text) ?? providerByName.get(text.toLowerCase()))?.slug
 }
 

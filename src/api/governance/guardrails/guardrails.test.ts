@@ -147,7 +147,7 @@ describeOnEachDatabase('Guardrails', (server) => {
     ['switch not a boolean', { enable_free_model_training: 1 }, 'enable_free_model_training'],
     ['zdr not a boolean', { enforce_zdr_other: 'yes' }, 'enforce_zdr_other'],
     ['R12 unknown vendor', { enforce_zdr_vendor_e: true }, 'enforce_zdr_vendor_e'],
-    ['R12 unknown field', { colour: 'red' }, 'colour'],
+    ['R12 unknown field', { color: 'red' }, 'colour'],
     ['R12 field of the answer only', { created_at: '2028-01-01T00:00:00Z' }, 'created_at'],
   ]
 
@@ -198,10 +198,10 @@ describeOnEachDatabase('Guardrails', (server) => {
     })
 
     test('E15 models go by slug, variant or alias and come back as canonical slugs, a variant with its suffix', async () => {
-      const { catalogue } = server().gateway
-      const aliased = catalogue.models.find((model) => model.aliases.length > 0)!
-      const variant = catalogue.models.find((model) => model.id.endsWith(':free'))!
-      const [latest, newest] = [...catalogue.latest][0]!
+      const { catalog } = server().gateway
+      const aliased = catalog.models.find((model) => model.aliases.length > 0)!
+      const variant = catalog.models.find((model) => model.id.endsWith(':free'))!
+      const [latest, newest] = [...catalog.latest][0]!
       const { id } = await create({
         allowed_models: [aliased.aliases[0], aliased.id, variant.id, aliased.canonical_slug, latest],
       })
@@ -212,7 +212,7 @@ describeOnEachDatabase('Guardrails', (server) => {
     })
 
     test('E15 R12 every list of models that was returned can be sent back', async () => {
-      const { models } = server().gateway.catalogue
+      const { models } = server().gateway.catalog
       const all = models.map((model) => model.id)
       const { id, allowed_models } = await create({ allowed_models: all })
       expect(allowed_models).toEqual([...new Set(models.map(toModelRule))])
@@ -220,7 +220,7 @@ describeOnEachDatabase('Guardrails', (server) => {
     })
 
     test('E15 providers go by slug, display name or vendor name and come back as slugs', async () => {
-      const vendor = server().gateway.catalogue.providers.find((provider) => provider.vendor)!
+      const vendor = server().gateway.catalog.providers.find((provider) => provider.vendor)!
       const { ignored_providers } = await create({
         ignored_providers: [vendor.vendor, vendor.slug, vendor.name, vendor.name.toUpperCase(), 'sandbox'],
       })

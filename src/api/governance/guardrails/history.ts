@@ -55,7 +55,7 @@ export const historyOperation = defineOperation({
     const keys = await loadKeyNames(gateway.db, organizationId, totals.keyIds)
     return {
       data: totals.toRecord(keys),
-      cursor: last && gateway.vault.seal(JSON.stringify(last), cursorContextOf(organizationId)),
+      cursor: last && gateway.vault.encrypt(JSON.stringify(last), cursorContextOf(organizationId)),
     }
   },
 })
@@ -121,7 +121,7 @@ function openCursor(
 ): ContentPosition | null {
   if (cursor === undefined) return null
   try {
-    return JSON.parse(vault.open(cursor, cursorContextOf(organizationId)))
+    return JSON.parse(vault.decrypt(cursor, cursorContextOf(organizationId)))
   } catch {
     throw invalidFieldError('cursor', 'is not a cursor of this operation')
   }

@@ -9,7 +9,7 @@ import {
   walkHits,
 } from '../../../governance/guardrail-hits.ts'
 import { defineOperation } from '../../../http/operation.ts'
-import { openTimeCursor, sealTimeCursor } from '../../../platform/crypto/sealed-cursor.ts'
+import { encryptTimeCursor, openTimeCursor } from '../../../platform/crypto/encrypted-cursor.ts'
 import { yieldToEventLoop } from '../../../platform/time/time-slicer.ts'
 import { queryInteger } from '../../../platform/validation/query-params.ts'
 import { hitFilters, isInScope, matchesFilters, type ResolvedFilters, resolveFilters } from './hit-filters.ts'
@@ -63,7 +63,7 @@ const listGuardrailHits = defineOperation({
     )
     return {
       data: rows.map((row) => toListedHit(row, keys.get(row.key_id))),
-      cursor: last && sealTimeCursor(gateway.vault, cursorContextOf(organizationId), last),
+      cursor: last && encryptTimeCursor(gateway.vault, cursorContextOf(organizationId), last),
     }
   },
 })

@@ -39,7 +39,7 @@ export const effectiveModeration = <L extends z.ZodType>(layer: L) => z.strictOb
 
 /** The stored form of a rule whose model can be called. */
 export function encodeModeration(
-  { catalogue, settings }: Pick<Gateway, 'catalogue' | 'settings'>,
+  { catalog, settings }: Pick<Gateway, 'catalog' | 'settings'>,
   body: z.output<typeof moderationBody> | null,
 ): string | null {
   if (body === null) return null
@@ -49,11 +49,11 @@ export function encodeModeration(
       'moderation.model',
       'is required, because the gateway has no moderation model (`moderation.model` in headgate.yaml)',
     )
-  const model = name === null ? null : findModelForTask(catalogue, name, 'moderations')
+  const model = name === null ? null : findModelForTask(catalog, name, 'moderations')
   if (model === undefined)
     throw invalidFieldError(
       'moderation.model',
-      `"${name}" is not a model with an endpoint of the dialect moderations`,
+      `"${name}" is not a model with an endpoint of the wire format moderations`,
     )
   const rule: ModerationRule = {
     action: taken,

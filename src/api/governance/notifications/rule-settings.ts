@@ -48,7 +48,7 @@ function toWebhookColumns({ vault, settings }: Gateway, ruleId: string, { url, s
   return {
     webhook_url: url,
     ...(!isUnchanged && {
-      sealed_webhook_secret: secret === null ? null : vault.seal(secret, webhookSecretContext(ruleId)),
+      sealed_webhook_secret: secret === null ? null : vault.encrypt(secret, webhookSecretContext(ruleId)),
     }),
   }
 }

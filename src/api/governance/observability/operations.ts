@@ -8,12 +8,12 @@ import { transact } from '../../../access/transact.ts'
 import { retryAtOnce } from '../../../delivery/destination-states.ts'
 import { getDestination } from '../../../delivery/destinations/all.ts'
 import {
+  encryptConfig,
   listSecrets,
   mergeConfig,
   openConfig,
   originOf,
   rejectMaskedValues,
-  sealConfig,
   validateAddress,
 } from '../../../delivery/destinations/config.ts'
 import type { DestinationConfig } from '../../../delivery/destinations/destination.ts'
@@ -99,7 +99,7 @@ const createObservabilityDestination = defineOperation({
         throw tooManyDestinationsError(kind.type)
       const created = await destinations.insert(tx, gateway.clock, {
         ...settings,
-        ...sealConfig(gateway.vault, kind, id, config),
+        ...encryptConfig(gateway.vault, kind, id, config),
         id,
         organization_id: caller.organizationId,
         workspace_id: workspaceId,
@@ -241,7 +241,7 @@ function mergeStoredConfig(gateway: Gateway, row: DestinationRow, sent: Record<s
   const allRenewed = listSecrets(kind, config).every((name) => renewed.has(name))
   const origin = originOf(kind, config)
   const columns = {
-    ...sealConfig(gateway.vault, kind, row.id, config),
+    ...encryptConfig(gateway.vault, kind, row.id, config),
     secrets_origin: allRenewed ? origin : row.secrets_origin,
   }
   return { columns, isOtherOrigin: origin !== originOf(kind, stored) }

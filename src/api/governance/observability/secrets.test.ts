@@ -262,7 +262,7 @@ describeOnEachDatabase(
         config: { ...config, baseUrl: 'http://a.example' },
       })
       await call('POST', `${path}/test`)
-      // An internal error is logged with its cause: the sealed text is corrupted.
+      // An internal error is logged with its cause: the encrypted text is corrupted.
       const sabotage = (sealed_secrets: string) =>
         server().gateway.db.updateTable('destinations').set({ sealed_secrets }).where('id', '=', data.id)
       const row = await server()
@@ -281,7 +281,7 @@ describeOnEachDatabase(
       await call('DELETE', path)
     })
 
-    test('a sealed text cannot be opened in another row', async () => {
+    test('an encrypted text cannot be decrypted in another row', async () => {
       const one = await create('posthog', { apiKey: canary })
       const other = await create('posthog', { apiKey: 'other' })
       const { db } = server().gateway

@@ -92,7 +92,7 @@ describeOnEachDatabase('Sign-in pages', (server) => {
     ['another origin', { origin: 'https://evil.example' }],
     ['a hidden origin', { origin: 'null' }],
     ['another site', { 'sec-fetch-site': 'cross-site' }],
-    ['a neighbouring site', { 'sec-fetch-site': 'same-site' }],
+    ['a neighboring site', { 'sec-fetch-site': 'same-site' }],
   ])('a form sent from %s is 403 and uses up nothing', async (_, headers) => {
     const token = await newLink(server())
     expect((await visit(server(), '/signin', { form: { token }, headers })).status).toBe(403)

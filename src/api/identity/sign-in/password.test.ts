@@ -247,7 +247,7 @@ describeOnEachDatabase(
         expect((await inbox.next()).to).toEqual([last.email])
       })
 
-      test('a site with many IPv6 networks is one client; its neighbours are not affected', async () => {
+      test('a site with many IPv6 networks is one client; its neighbors are not affected', async () => {
         server().clock.freeze(new Date().toISOString())
         const request = (ip: string) =>
           newBrowser(ip).submit('/signin/email', { email: `${newId('x')}@example.com` })
@@ -385,7 +385,7 @@ describeOnEachDatabase(
         expect((await browser.submit('/signin/code', { pending, code: codeNow() })).status).toBe(403)
       })
 
-      test('S12 secrets are sealed or hashed, and not in the audit log', async () => {
+      test('S12 secrets are encrypted or hashed, and not in the audit log', async () => {
         const { member, codes } = await setUp()
         const { db } = server().gateway
         const rows = JSON.stringify([
@@ -410,7 +410,7 @@ describeOnEachDatabase(
         const change = (body: object) =>
           server().call('PUT', '/account/password', { key: null, headers, body })
         server().clock.advance(16 * minute)
-        const next = 'eight grey herons'
+        const next = 'eight gray herons'
         const refused = await change({ password: next })
         expect([refused.status, refused.body.error.param]).toEqual([400, 'current_password'])
         expect((await change({ password: next, current_password: 'a wrong password' })).status).toBe(403)

@@ -7,10 +7,10 @@ import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
 import { isSsoEnforced, type SsoConnection } from '../../../identity/sign-in-rules.ts'
 import {
+  encryptClientSecret,
   findOwnConnection,
   listMappings,
   type SsoMapping,
-  sealClientSecret,
 } from '../../../identity/sso-connections.ts'
 import { applySsoGrants } from '../../../identity/sso-grants.ts'
 import { endConnectionSessions } from '../../../identity/sso-sessions.ts'
@@ -87,7 +87,7 @@ const createSsoConnection = defineOperation({
         name: body.name,
         issuer: body.issuer,
         client_id: body.client_id,
-        sealed_client_secret: sealClientSecret(gateway.vault, id, body.client_secret),
+        sealed_client_secret: encryptClientSecret(gateway.vault, id, body.client_secret),
         client_auth: body.client_auth,
         scopes: JSON.stringify(body.scopes),
         claims: JSON.stringify(body.claims),
@@ -208,7 +208,7 @@ function toColumns({ vault }: Gateway, row: SsoConnection, body: ConnectionInput
     ...(name !== undefined && { name }),
     ...(issuer !== undefined && { issuer }),
     ...(client_id !== undefined && { client_id }),
-    ...(secret !== undefined && { sealed_client_secret: sealClientSecret(vault, row.id, secret) }),
+    ...(secret !== undefined && { sealed_client_secret: encryptClientSecret(vault, row.id, secret) }),
     ...(client_auth !== undefined && { client_auth }),
     ...(scopes !== undefined && { scopes: JSON.stringify(scopes) }),
     ...(claims !== undefined && { claims: JSON.stringify(claims) }),

@@ -94,7 +94,7 @@ function toSsoSession({ vault }: Gateway, proof: SignInProof, tokenHash: string)
     issuer: proof.connection.issuer,
     subject: proof.subject,
     sid: proof.sid,
-    sealed_id_token: vault.seal(proof.idToken, idTokenContext(tokenHash)),
+    sealed_id_token: vault.encrypt(proof.idToken, idTokenContext(tokenHash)),
   }
 }
 

@@ -5,7 +5,7 @@ import { setCookie } from '../../../http/pages/browser.ts'
 
 /** Binds a sign-in to the browser that started it. */
 const loginCookie = { name: 'headgate_oidc', path: '/signin/oidc', maxAge: 600 }
-const sealContext = 'sso/login'
+const encryptionContext = 'sso/login'
 
 const loginState = z.strictObject({
   connectionId: z.string(),
@@ -30,7 +30,7 @@ export function saveLoginState(
   response: Response,
   state: LoginState,
 ): Response {
-  const value = gateway.vault.seal(JSON.stringify(state), sealContext)
+  const value = gateway.vault.encrypt(JSON.stringify(state), encryptionContext)
   return setCookie(gateway, request, response, { ...loginCookie, value })
 }
 
@@ -40,10 +40,10 @@ export function clearLoginState(gateway: Gateway, request: Request, response: Re
 
 /** Null if this browser started no sign-in, or too long ago. */
 export function readLoginState({ vault, clock }: Gateway, request: Request): LoginState | null {
-  const sealed = cookieOf(request, loginCookie.name)
-  if (!sealed) return null
+  const encrypted = cookieOf(request, loginCookie.name)
+  if (!encrypted) return null
   try {
-    const state = loginState.parse(JSON.parse(vault.open(sealed, sealContext)))
+    const state = loginState.parse(JSON.parse(vault.decrypt(encrypted, encryptionContext)))
     return state.expiresAt > clock.now() ? state : null
   } catch {
     return null

@@ -32,7 +32,7 @@ const budgetRecord = z
   })
   .meta({ id: 'WorkspaceBudget' })
 
-const includeByok = z.boolean().describe('Whether BYOK spend counts towards the budgets of this workspace.')
+const includeByok = z.boolean().describe('Whether BYOK spend counts toward the budgets of this workspace.')
 const budgetResponse = z.strictObject({ data: budgetRecord, include_byok_in_budgets: includeByok })
 
 const workspaceRef = z.string().min(1).describe('The UUID or slug of the workspace.')

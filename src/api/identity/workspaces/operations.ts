@@ -119,7 +119,7 @@ const updateWorkspaceOperation = defineOperation({
     return transact(request, async (tx, record) => {
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
       assertWithinReach(reach, { workspaceId: workspace.id })
-      const changes = { ...toSettingColumns(body), ...sealVideoSecret(gateway, workspace, body) }
+      const changes = { ...toSettingColumns(body), ...encryptVideoSecret(gateway, workspace, body) }
       if (Object.keys(changes).length === 0) return { data: toWorkspaceRecord(workspace) }
       const sharesContent = await hasContentDestination(tx, workspace.id)
       const weakening = findWeakening(workspace, { ...workspace, ...changes }, sharesContent)
@@ -171,13 +171,13 @@ export const workspaceOperations = [
   ...budgetOperations,
 ]
 
-function sealVideoSecret(
+function encryptVideoSecret(
   { vault }: Gateway,
   { id }: Workspace,
   { video_callback_secret: secret }: { video_callback_secret?: string | null | undefined },
 ): Pick<Partial<Workspace>, 'sealed_video_secret'> {
   if (secret === undefined) return {}
-  return { sealed_video_secret: secret === null ? null : vault.seal(secret, videoSecretContext(id)) }
+  return { sealed_video_secret: secret === null ? null : vault.encrypt(secret, videoSecretContext(id)) }
 }
 
 async function rejectActiveKeys(tx: Db, clock: Clock, workspace: Workspace): Promise<void> {

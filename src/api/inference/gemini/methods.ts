@@ -206,9 +206,9 @@ const streamedSpeech = withFieldNames(
 )
 
 /** Whether a request is for a model that speaks texts; one that replies with audio is requested as any other. */
-function isSpeech({ catalogue }: Gateway, { body }: IncomingRequest): boolean {
+function isSpeech({ catalog }: Gateway, { body }: IncomingRequest): boolean {
   if (!requestsAudio(body)) return false
-  const match = findModel(catalogue, asString(body.model) ?? '')
+  const match = findModel(catalog, asString(body.model) ?? '')
   return match !== undefined && hasOutput(match.model, 'speech')
 }
 
@@ -225,8 +225,8 @@ async function speak(
   return handleMedia(gateway, incoming, task, (...admitted) => streamMedia(...admitted, task))
 }
 
-function isImage({ catalogue }: Gateway, { body }: IncomingRequest): boolean {
-  const match = findModel(catalogue, asString(body.model) ?? '')
+function isImage({ catalog }: Gateway, { body }: IncomingRequest): boolean {
+  const match = findModel(catalog, asString(body.model) ?? '')
   return match !== undefined && hasOutput(match.model, 'image')
 }
 

@@ -249,7 +249,7 @@ const showModel = defineOperation({
   handle: async ({ gateway, body }) => {
     const name = body.model ?? body.name
     if (name === undefined) throw invalidFieldError('model', 'is required')
-    const match = findModelOrRouter(gateway.catalogue, stripLatestTag(name))
+    const match = findModelOrRouter(gateway.catalog, stripLatestTag(name))
     if (!match) throw modelNotFoundError(name)
     return toShowResponse(match.model)
   },
@@ -276,13 +276,9 @@ function normalizeModel(body: JsonObject): JsonObject {
 }
 
 /** Clients also use this to check whether a model exists. */
-function buildLoadResponse(
-  { catalogue, clock }: Gateway,
-  { model }: JsonObject,
-  empty: JsonObject,
-): Response {
+function buildLoadResponse({ catalog, clock }: Gateway, { model }: JsonObject, empty: JsonObject): Response {
   const name = asString(model) ?? ''
-  if (!name.includes('@preset/') && !findModelOrRouter(catalogue, name)) throw modelNotFoundError(name)
+  if (!name.includes('@preset/') && !findModelOrRouter(catalog, name)) throw modelNotFoundError(name)
   return Response.json({ model, created_at: isoNow(clock), ...empty, done: true, done_reason: 'load' })
 }
 

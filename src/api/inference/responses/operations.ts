@@ -92,7 +92,7 @@ const cancelBackgroundResponse = defineOperation({
   tag,
   summary: 'Cancels a background response.',
   description:
-    'The output generated so far is charged. A response that has ended stays unchanged. A response that runs on another node is cancelled within two seconds.',
+    'The output generated so far is charged. A response that has ended stays unchanged. A response that runs on another node is canceled within two seconds.',
   permission: 'conversations:write',
   params: idParam,
   errors: [404],

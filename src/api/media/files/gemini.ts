@@ -15,10 +15,10 @@ import { validateFilename } from './filename.ts'
 import { decodeCursor, readPage } from './page.ts'
 import {
   countReceivedBytes,
+  encryptSession,
   finishUpload,
   openUploadSession,
   receiveChunk,
-  sealSession,
   type UploadSession,
 } from './resumable.ts'
 import { createSessionFile, withSessionFile } from './session-file.ts'
@@ -100,7 +100,7 @@ const startUpload = defineOperation({
     const id = newFileId()
     const filename = resolveFilename(httpRequest, file.displayName ?? file.display_name)
     await createSessionFile(gateway, workspace, id)
-    const upload = sealSession(gateway, {
+    const upload = encryptSession(gateway, {
       id,
       keyHash: caller.key.hash,
       organizationId: workspace.organization_id,
@@ -119,7 +119,7 @@ const sendBytes = defineOperation({
   path: '/upload/sessions/{upload}',
   summary: 'Uploads the bytes of a file in one or several requests.',
   description:
-    'Requires no key, because clients of this protocol send none here: the URL was issued to the key that started the upload, expires after an hour, and becomes invalid with that key. `x-goog-upload-command` is `upload`, `upload, finalize`, `finalize`, `query` or `cancel`. A concurrent request returns 409 and can be retried. Once the file is complete or the upload is cancelled, the URL returns 404.',
+    'Requires no key, because clients of this protocol send none here: the URL was issued to the key that started the upload, expires after an hour, and becomes invalid with that key. `x-goog-upload-command` is `upload`, `upload, finalize`, `finalize`, `query` or `cancel`. A concurrent request returns 409 and can be retried. Once the file is complete or the upload is canceled, the URL returns 404.',
   permission: 'public',
   hasOwnCredential: true,
   params: z.object({

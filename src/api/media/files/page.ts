@@ -19,8 +19,8 @@ export async function readPage(
   const files = rows.slice(0, limit)
   const hasMore = rows.length > files.length
   const last = files.at(-1)
-  // Sealed, because the sequence number would reveal how many files all tenants have.
-  const cursor = hasMore && last ? vault.seal(String(last.seq), cursorContextOf(workspace)) : null
+  // Encrypted, because the sequence number would reveal how many files all tenants have.
+  const cursor = hasMore && last ? vault.encrypt(String(last.seq), cursorContextOf(workspace)) : null
   return { files, hasMore, cursor }
 }
 
@@ -31,7 +31,7 @@ export function decodeCursor(
   { field, token }: { field: string; token: string },
 ): number {
   try {
-    return Number(vault.open(token, cursorContextOf(workspace)))
+    return Number(vault.decrypt(token, cursorContextOf(workspace)))
   } catch {
     throw invalidFieldError(field, 'is not a cursor of this list')
   }

@@ -20,7 +20,7 @@ import { abandonedAfterMs } from './sweep.ts'
 import { storeContent } from './upload.ts'
 import { openContent, writeAll } from './upload-form.ts'
 
-/** The state of an upload in several requests, sealed into the upload URL. */
+/** The state of an upload in several requests, encrypted into the upload URL. */
 const sessionSchema = z.strictObject({
   id: z.string(),
   /** The bytes may be sent without a key: the key that started the session must still be valid. */
@@ -33,19 +33,19 @@ const sessionSchema = z.strictObject({
 
 export type UploadSession = z.output<typeof sessionSchema>
 
-const sealContext = 'files/upload'
+const encryptionContext = 'files/upload'
 
-export function sealSession({ vault, clock }: Gateway, fields: Omit<UploadSession, 'expiresAt'>): string {
+export function encryptSession({ vault, clock }: Gateway, fields: Omit<UploadSession, 'expiresAt'>): string {
   const session: UploadSession = { ...fields, expiresAt: clock.now() + abandonedAfterMs }
-  return vault.seal(JSON.stringify(session), sealContext)
+  return vault.encrypt(JSON.stringify(session), encryptionContext)
 }
 
 /** 404 for an unknown or expired upload URL; otherwise as if the request carried the session's key. */
 export async function openUploadSession(
   { gateway, httpRequest, region }: Pick<FileContext, 'gateway' | 'httpRequest' | 'region'>,
-  sealed: string,
+  encrypted: string,
 ): Promise<{ session: UploadSession; caller: Caller }> {
-  const session = unsealSession(gateway, sealed)
+  const session = decryptSession(gateway, encrypted)
   if (!session || session.expiresAt <= gateway.clock.now()) throw uploadNotFoundError()
   const caller = await authenticateByHash(gateway, session.keyHash)
   const reach = await resolveUploadReach(gateway, caller)
@@ -61,9 +61,9 @@ async function resolveUploadReach(gateway: Gateway, caller: Caller): Promise<Rea
   return resolveReach(await loadMemberGrant(gateway.db, member), 'files:write')
 }
 
-function unsealSession({ vault }: Gateway, sealed: string): UploadSession | undefined {
+function decryptSession({ vault }: Gateway, encrypted: string): UploadSession | undefined {
   try {
-    return sessionSchema.parse(JSON.parse(vault.open(sealed, sealContext)))
+    return sessionSchema.parse(JSON.parse(vault.decrypt(encrypted, encryptionContext)))
   } catch {
     return undefined
   }

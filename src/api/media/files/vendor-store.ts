@@ -1,7 +1,7 @@
 import type { Caller } from '../../../access/caller.ts'
 import { authorizeStorage, findWorkspaceContext } from '../../../access/workspace-access.ts'
 import { type ByokKey, listByokKeys } from '../../../catalog/byok-keys.ts'
-import type { CatalogueProvider } from '../../../catalog/model.ts'
+import type { CatalogProvider } from '../../../catalog/model.ts'
 import { fileFormats } from '../../../formats/files/all.ts'
 import type { FileFormat } from '../../../formats/files/file-format.ts'
 import { loadAllowedPhrases } from '../../../gateway/account-cache.ts'
@@ -83,7 +83,7 @@ async function loadKeys(gateway: Gateway, caller: Caller, workspace: Workspace) 
 }
 
 interface UsableKey {
-  provider: CatalogueProvider
+  provider: CatalogProvider
   format: FileFormat
   byokKey: ByokKey
 }
@@ -92,9 +92,9 @@ interface UsableKey {
  * The first key in the order of routing, always the same one: each may be of another account, with other files. A key
  * for certain models is for these only. `name` is a vendor or the slug of a provider.
  */
-function findKey({ catalogue }: Gateway, name: string, byokKeys: readonly ByokKey[]): UsableKey | undefined {
+function findKey({ catalog }: Gateway, name: string, byokKeys: readonly ByokKey[]): UsableKey | undefined {
   const usable = byokKeys.flatMap((byokKey) => {
-    const provider = catalogue.providers.find(({ slug }) => slug === byokKey.provider)
+    const provider = catalog.providers.find(({ slug }) => slug === byokKey.provider)
     const isNamed = provider && (provider.slug === name || provider.vendor === name)
     if (!isNamed || !provider.fileFormat || byokKey.allowedModels !== null) return []
     return [{ provider, format: fileFormats[provider.fileFormat], byokKey }]
@@ -103,7 +103,7 @@ function findKey({ catalogue }: Gateway, name: string, byokKeys: readonly ByokKe
 }
 
 /** A vendor retains the files it stores, whatever its promise about prompts is. */
-function assertProviderAllowed(policy: EffectivePolicy, provider: CatalogueProvider): void {
+function assertProviderAllowed(policy: EffectivePolicy, provider: CatalogProvider): void {
   const isZdrEnforced = provider.vendor !== undefined && policy.enforce_zdr[provider.vendor].value
   const field = findProviderBlock(policy, { provider }) ?? (isZdrEnforced ? 'enforce_zdr' : undefined)
   if (field === undefined) return

@@ -162,7 +162,7 @@ describe('files at a vendor', () => {
     test('bad uploads reach no vendor: too large, empty, unknown field', async () => {
       expect((await upload(vendor, 'x'.repeat(1024 * 1024 + 1))).status).toBe(413)
       expect((await upload(vendor, '')).status).toBe(400)
-      expect((await upload(vendor, 'x', { colour: 'red' })).status).toBe(400)
+      expect((await upload(vendor, 'x', { color: 'red' })).status).toBe(400)
       expect(vendors.requests).toEqual([])
       expect(readdirSync(join(server.gateway.config.dataDir, 'files'))).toEqual([])
     })
@@ -217,17 +217,17 @@ describe('files at a vendor', () => {
 
     test('S6 is not sent to another address than it was entered for', async () => {
       const { gateway } = server
-      const { catalogue } = gateway
-      const moved = catalogue.providers.map((provider) =>
+      const { catalog } = gateway
+      const moved = catalog.providers.map((provider) =>
         provider.slug === 'anthropic' ? { ...provider, baseUrl: 'http://127.0.0.1:1/v1' } : provider,
       )
-      Object.assign(gateway, { catalogue: { ...catalogue, providers: moved } })
+      Object.assign(gateway, { catalog: { ...catalog, providers: moved } })
       try {
         const { status, body } = await call('GET', '/files?provider=vendor_a')
         expect(status).toBe(400)
         expect(body.error.message).toContain('another address of the provider')
       } finally {
-        Object.assign(gateway, { catalogue })
+        Object.assign(gateway, { catalog })
       }
     })
   })

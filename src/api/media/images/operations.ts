@@ -72,7 +72,7 @@ const listImageEndpoints = defineOperation({
   errors: [404],
   response: z.strictObject({ id: z.string(), endpoints: z.array(imageEndpoint) }),
   handle: async ({ gateway, params }) => {
-    const { model, latest } = requireModel(gateway.catalogue, params)
+    const { model, latest } = requireModel(gateway.catalog, params)
     const endpoints = model.endpoints.flatMap((endpoint) =>
       endpoint.image ? [toImageEndpoint(endpoint, endpoint.image)] : [],
     )

@@ -16,7 +16,7 @@ const createModeration = defineOperation({
   tag: 'Moderations',
   summary: 'Classifies content by the categories of a moderation model, in the OpenAI format.',
   description:
-    'Needs a model with an endpoint of the dialect `moderations`; without `model` and without one it is 404 `not_offered`.',
+    'Needs a model with an endpoint of the wire format `moderations`; without `model` and without one it is 404 `not_offered`.',
   permission: 'inference:write',
   inference: { encodeError: chat.client.encodeError },
   body: moderationsRequest,

@@ -13,7 +13,7 @@ import { isVendorSdk } from '../../../inference/request/vendor-sdk.ts'
 import { readVideo, removeVideos } from '../../../inference/video/content.ts'
 import { createVideoJob } from '../../../inference/video/create.ts'
 import { type JobContext, requireJob } from '../../../inference/video/find-job.ts'
-import { findVideoDialect } from '../../../inference/video/problems.ts'
+import { findVideoWireFormat } from '../../../inference/video/problems.ts'
 import { findJobUsage } from '../../../inference/video/record.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { queryInteger } from '../../../platform/validation/query-params.ts'
@@ -205,7 +205,7 @@ function producesVideo(model: Model): boolean {
 
 /** Some endpoint speaks a format of video jobs. */
 function canMakeVideos(model: Model): boolean {
-  return producesVideo(model) && model.endpoints.some((endpoint) => findVideoDialect(endpoint))
+  return producesVideo(model) && model.endpoints.some((endpoint) => findVideoWireFormat(endpoint))
 }
 
 function toVideoModel(model: Model): z.input<typeof videoModel> {

@@ -45,7 +45,7 @@ const creditGrant = z
 const grantBody = z
   .strictObject({
     amount: signedUsdAmount.describe('The amount in USD. Only an adjustment can be negative.'),
-    kind: kind.default('grant').describe('Only purchases count towards the limits of free models.'),
+    kind: kind.default('grant').describe('Only purchases count toward the limits of free models.'),
     note: z.string().max(500).nullish(),
     organization_id: z.string().min(1).max(100).optional().describe("Defaults to the caller's organization."),
     idempotency_key: z

@@ -22,7 +22,7 @@ export interface NamedTable {
   columns: readonly string[]
   /** Those that are not deleted. */
   isLive: RawBuilder<boolean>
-  /** Those within the reach of the caller. */
+  /** Those within the scope of the caller. */
   isVisible: (reach: Reach) => RawBuilder<boolean>
 }
 

@@ -4,7 +4,7 @@ import type { ModelMatch, ModelMatcher } from './match-model.ts'
 
 export interface ImportedResults {
   results: BenchmarkResult[]
-  /** Names that no model of the catalogue has. */
+  /** Names that no model of the catalog has. */
   unmatched: string[]
   /** Other settings of a model, such as a lower reasoning effort: only its best entry is used. */
   superseded: string[]

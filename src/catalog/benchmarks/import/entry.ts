@@ -1,6 +1,6 @@
 import type { BenchmarkResult } from '../result.ts'
 
-/** A score as a source publishes it, before its model is found in the catalogue. */
+/** A score as a source publishes it, before its model is found in the catalog. */
 export interface PublishedScore
   extends Pick<BenchmarkResult, 'source' | 'benchmark' | 'variant' | 'score' | 'details'>,
     Partial<Pick<BenchmarkResult, 'deviation' | 'costNanos' | 'latencyMs' | 'tasks'>> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { buildFakeCatalogue } from '../../../../test/support/fake-routing.ts'
+import { buildFakeCatalog } from '../../../../test/support/fake-routing.ts'
 import { findModel } from '../../lookup.ts'
 import type { Model } from '../../model.ts'
 import type { BenchmarkSource } from '../result.ts'
@@ -10,7 +10,7 @@ import { ModelMatcher } from './match-model.ts'
 import { readBenchmarkFile } from './read-file.ts'
 
 const endpoints = [{ provider: 'alpha', price: 1 }]
-const catalogue = buildFakeCatalogue([
+const catalog = buildFakeCatalog([
   { id: 'acme/large-4.5', endpoints },
   { id: 'acme/swift-nano-2', name: 'Acme: Swift Nano 2', endpoints },
   { id: 'acme/twin', endpoints },
@@ -23,7 +23,7 @@ const options = {
 }
 
 function load(text: string, source: BenchmarkSource, arena = {}, chosen = new Map<string, Model>()) {
-  return buildResults(readBenchmarkFile(text, source, arena), new ModelMatcher(catalogue, chosen), options)
+  return buildResults(readBenchmarkFile(text, source, arena), new ModelMatcher(catalog, chosen), options)
 }
 const show = ({ results }: ReturnType<typeof load>) =>
   results.map(({ model, benchmark, score }) => `${model} ${benchmark} ${score}`)
@@ -107,7 +107,7 @@ describe('Artificial Analysis', () => {
   })
 
   test('the operator can say which model a name means', () => {
-    const model = findModel(catalogue, 'acme/twin')?.model
+    const model = findModel(catalog, 'acme/twin')?.model
     const chosen = new Map(model ? [['The Twin', model]] : [])
     const text = file(entry('The Twin', 'unheard-of', [1, null, null]))
     expect(load(text, 'artificial-analysis', {}, chosen).results[0]?.model).toBe('acme/twin')

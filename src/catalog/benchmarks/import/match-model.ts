@@ -1,4 +1,4 @@
-import type { Catalogue } from '../../catalog.ts'
+import type { Catalog } from '../../catalog.ts'
 import { findModel } from '../../lookup.ts'
 import type { Model } from '../../model.ts'
 import type { PublishedModel } from './entry.ts'
@@ -9,17 +9,17 @@ export interface ModelMatch {
   level: number
 }
 
-/** Finds models of the catalogue by the names that benchmarks have for them. */
+/** Finds models of the catalog by the names that benchmarks have for them. */
 export class ModelMatcher {
-  readonly #catalogue: Catalogue
+  readonly #catalog: Catalog
   readonly #byName = new Map<string, Set<Model>>()
   /** Set by the operator: a name of the source, and the model it means. */
   readonly #chosen: ReadonlyMap<string, Model>
 
-  constructor(catalogue: Catalogue, chosen: ReadonlyMap<string, Model>) {
-    this.#catalogue = catalogue
+  constructor(catalog: Catalog, chosen: ReadonlyMap<string, Model>) {
+    this.#catalog = catalog
     this.#chosen = chosen
-    for (const model of catalogue.models) {
+    for (const model of catalog.models) {
       // A variant shares the canonical slug of its model.
       if (model.id.includes(':')) continue
       for (const name of [model.id.slice(model.id.indexOf('/') + 1), model.name.replace(/^[^:]*: /, '')])
@@ -34,7 +34,7 @@ export class ModelMatcher {
   find({ displayName, names, author }: PublishedModel): ModelMatch | null {
     const all = [...names, displayName]
     for (const name of all) {
-      const model = this.#chosen.get(name) ?? findModel(this.#catalogue, name)?.model
+      const model = this.#chosen.get(name) ?? findModel(this.#catalog, name)?.model
       if (model) return { model, level: 0 }
     }
     for (const [index, simplify] of simplifications.entries()) {

@@ -63,7 +63,7 @@ describe('tasks', () => {
     ['{"kind": "exact_match", "prompt": "x"}', 'Line 1: answer'],
     ['{"kind": "exact_match", "prompt": "x", "answer": "y", "anser": "z"}', 'anser'],
     ['{"kind": "multiple_choice", "question": "x", "choices": ["a", "b"], "answer": "C"}', 'no choice C'],
-    ['{"kind": "json_schema", "prompt": "x", "schema": {"type": "colour"}}', 'Line 1: schema'],
+    ['{"kind": "json_schema", "prompt": "x", "schema": {"type": "color"}}', 'Line 1: schema'],
   ])('a file with a mistake names the line: %s', (text, message) => {
     expect(() => parseTasks(text)).toThrow(message)
   })

@@ -10,7 +10,7 @@ import { encodeVector } from '../../../formats/embeddings/vector.ts'
 import { sha256 } from '../../../platform/crypto/crypto.ts'
 import { TimeSlicer } from '../../../platform/time/time-slicer.ts'
 import type { MediaSimulator } from '../simulation.ts'
-import { embedText, maxDimensions } from './artefacts/vectors.ts'
+import { embedText, maxDimensions } from './artifacts/vectors.ts'
 import { buildFailure, readDirectives } from './directives.ts'
 import { computePromptUsage } from './tokens.ts'
 

@@ -3,7 +3,7 @@ import type { ImageEvent, ImagesCall, PixelSize } from '../../../formats/call/im
 import { zeroUsage } from '../../../formats/call/usage.ts'
 import { computeSize } from '../../../formats/images/geometry.ts'
 import type { SimulateOptions } from '../simulation.ts'
-import { drawPicture } from './artefacts/picture.ts'
+import { drawPicture } from './artifacts/picture.ts'
 import { buildFailure, type Directives, readDirectives } from './directives.ts'
 import { countTextTokens, imageTokens } from './tokens.ts'
 

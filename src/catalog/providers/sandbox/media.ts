@@ -1,6 +1,6 @@
 import { encodeWavHeader } from '../../../platform/media/wav.ts'
 
-/** One grey pixel. */
+/** One gray pixel. */
 export const greyPixelPng =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg=='
 

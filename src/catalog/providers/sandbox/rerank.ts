@@ -1,8 +1,8 @@
 import { countSearches, type RerankCall, type RerankReply } from '../../../formats/call/rerank.ts'
 import { zeroUsage } from '../../../formats/call/usage.ts'
-import { sortByScore } from '../../../formats/rerank/dialect.ts'
+import { sortByScore } from '../../../formats/rerank/wire-format.ts'
 import type { MediaSimulator } from '../simulation.ts'
-import { rankDocuments } from './artefacts/bm25.ts'
+import { rankDocuments } from './artifacts/bm25.ts'
 import { buildFailure, readDirectives } from './directives.ts'
 import { createTokenCounter, imageTokens } from './tokens.ts'
 

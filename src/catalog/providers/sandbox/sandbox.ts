@@ -10,7 +10,7 @@ export const sandbox: Provider = {
   name: 'Sandbox (simulated)',
   baseUrl: 'http://sandbox.invalid',
   keyVariable: null,
-  dialects: [
+  wireFormats: [
     'chat',
     'messages',
     'responses',

@@ -330,7 +330,7 @@ describe('reasoner', () => {
     expect((await replay(changed)).reply.failure).toMatchObject({ kind: 'invalid_request', status: 400 })
   })
 
-  test('reasoning counts towards max_tokens', async () => {
+  test('reasoning counts toward max_tokens', async () => {
     const { reply } = await run(callWith('hello', { maxTokens: 4 }), 'reasoner')
     expect(reply.usage).toMatchObject({ output: 0, reasoning: 4 })
     expect(reply.choices[0]?.end?.reason).toBe('length')

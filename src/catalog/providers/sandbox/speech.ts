@@ -1,9 +1,9 @@
 import type { UpstreamFailure } from '../../../formats/call/failure.ts'
 import type { SpeechCall, SpeechEvent } from '../../../formats/call/speech.ts'
 import type { SimulateOptions } from '../simulation.ts'
-import { encodeRecording } from './artefacts/recording.ts'
-import { countSpeechSamples, speak } from './artefacts/speech.ts'
-import { speechSampleRate, type Voice, voices } from './artefacts/tones.ts'
+import { encodeRecording } from './artifacts/recording.ts'
+import { countSpeechSamples, speak } from './artifacts/speech.ts'
+import { speechSampleRate, type Voice, voices } from './artifacts/tones.ts'
 import { buildFailure, readDirectives } from './directives.ts'
 
 /** As declared for the model. */

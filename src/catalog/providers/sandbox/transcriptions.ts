@@ -9,11 +9,11 @@ import {
   type TranscriptWord,
 } from '../../../formats/call/transcription.ts'
 import { zeroUsage } from '../../../formats/call/usage.ts'
-import { joinWords } from '../../../formats/transcriptions/dialect.ts'
+import { joinWords } from '../../../formats/transcriptions/wire-format.ts'
 import type { JsonObject } from '../../../platform/json/json-values.ts'
 import { mixToMono, parseWav } from '../../../platform/media/wav.ts'
 import type { SimulateOptions } from '../simulation.ts'
-import { listen } from './artefacts/speech.ts'
+import { listen } from './artifacts/speech.ts'
 import { buildFailure, type Directives, readDirectives } from './directives.ts'
 
 /** Reads back what the sandbox said. Directives are in the prompt of the request. */

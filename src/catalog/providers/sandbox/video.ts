@@ -1,7 +1,7 @@
 import { parseSize, type VideoCall, type VideoProgress } from '../../../formats/call/video.ts'
 import { asString, type JsonObject } from '../../../platform/json/json-values.ts'
 import type { VideoSimulator } from '../simulation.ts'
-import { renderFilm } from './artefacts/film.ts'
+import { renderFilm } from './artifacts/film.ts'
 import { buildFailure, type Directives, readDirectives } from './directives.ts'
 
 /** How long a job is pending, and then in progress. */

@@ -7,7 +7,7 @@ import { signWebhook } from '../../destinations/standard-webhooks.ts'
 
 /** What is sent to one address: one notification, or the digest of several. */
 export interface Message {
-  /** The same at every attempt: receivers of webhooks recognise repeated messages by it. */
+  /** The same at every attempt: receivers of webhooks recognize repeated messages by it. */
   id: string
   subject: string
   text: string

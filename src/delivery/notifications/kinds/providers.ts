@@ -21,16 +21,14 @@ export async function recordFailingEndpoints(gateway: Gateway): Promise<void> {
   await replaceFailingEndpoints(gateway.db, gateway.node.id, rows)
 }
 
-function listFailingEndpoints({ routing, catalogue, clock, node }: Gateway): FailingEndpoint[] {
+function listFailingEndpoints({ routing, catalog, clock, node }: Gateway): FailingEndpoint[] {
   const failing = routing.health
     .listFailing()
     .filter(({ lastAt }) => lastAt >= clock.now() - freshMs)
     .take(maxEndpoints)
     .toArray()
   if (failing.length === 0) return []
-  const endpoints = new Map(
-    catalogue.models.flatMap((model) => model.endpoints.map((e) => [e.id, e] as const)),
-  )
+  const endpoints = new Map(catalog.models.flatMap((model) => model.endpoints.map((e) => [e.id, e] as const)))
   return failing.flatMap(({ id, since, lastAt }) => {
     const { endpointId, byokKeyId } = parseHealthId(id)
     const endpoint = endpoints.get(endpointId)

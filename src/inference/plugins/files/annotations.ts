@@ -74,7 +74,7 @@ export class AnnotationWriter implements ReplyTransform {
         type: 'part-delta',
         choice,
         part,
-        delta: { citation: { native: { dialect: 'chat', value: { ...value } } } },
+        delta: { citation: { native: { wireFormat: 'chat', value: { ...value } } } },
       }),
     )
     return [event, ...deltas]

@@ -14,7 +14,7 @@ export function implyFileParser(gateway: Gateway, request: InferenceRequest): In
   const { work, options } = request
   if (work?.findPlugin('file-parser') || work?.disabled.has('file-parser')) return request
   const isUnable = (slug: string) => {
-    const model = findModel(gateway.catalogue, slug)?.model
+    const model = findModel(gateway.catalog, slug)?.model
     return model?.declares_input === true && !model.input_modalities.includes('file')
   }
   if (options.models.length === 0 || !options.models.every(isUnable)) return request

@@ -74,8 +74,8 @@ async function payPages(context: AugmentContext, file: FilePart, quota: TaskQuot
 }
 
 /** Whether all models of the request do. */
-export function readsImages({ catalogue }: Gateway, { options }: InferenceRequest): boolean {
-  return options.models.every((slug) => findModel(catalogue, slug)?.model.input_modalities.includes('image'))
+export function readsImages({ catalog }: Gateway, { options }: InferenceRequest): boolean {
+  return options.models.every((slug) => findModel(catalog, slug)?.model.input_modalities.includes('image'))
 }
 
 const instruction =

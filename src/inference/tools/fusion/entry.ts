@@ -8,7 +8,7 @@ const addedEntries = new WeakSet<JsonObject>()
 export function createFusionEntry(parameters: JsonObject): NativeTool {
   const value: JsonObject = { type: 'service:fusion', parameters }
   addedEntries.add(value)
-  return { kind: 'native', dialect: 'chat', type: 'service:fusion', value }
+  return { kind: 'native', wireFormat: 'chat', type: 'service:fusion', value }
 }
 
 export function isAddedEntry(entry: JsonObject): boolean {

@@ -21,7 +21,7 @@ export async function resolvePreset(viewer: ModelViewer, name: FusionPresetName)
     author: model.author,
     price: model.top_endpoint.price,
     score: gateway.benchmarks.current.scoresOf(model).intelligence,
-    standing: estimateStanding(gateway.catalogue, model, gateway.clock.now()),
+    standing: estimateStanding(gateway.catalog, model, gateway.clock.now()),
   }))
   const panel = selectPanel(candidates, name)
   if (!panel) throw gatewayError('no_endpoints', 'The key can use no model that could be on a panel.')
