@@ -6,7 +6,7 @@ import {
   keyPermissions,
   type Permission,
   permissionNames,
-  type Scope,
+  type ScopeLevel,
 } from '../src/identity/permissions/permissions.ts'
 import {
   additionalRoles,
@@ -77,7 +77,7 @@ function renderRoles(): string {
 
 const keyTexts = { inference: 'inference', management: 'management', any: 'both', none: 'none' }
 
-const scopeTexts: Record<Scope, string> = {
+const scopeTexts: Record<ScopeLevel, string> = {
   organization: 'organization',
   workspace: 'workspace',
   own: 'own records',
@@ -93,7 +93,7 @@ function renderPermissions(): string {
 }
 
 /** The columns of the table: who calls, and what they may do with an operation. */
-const columns: [string, (permission: Permission, scope: Scope) => string][] = [
+const columns: [string, (permission: Permission, scope: ScopeLevel) => string][] = [
   ['inference key', (permission) => mark(keyPermissions.inference.has(permission))],
   ['management key', (permission) => mark(keyPermissions.management.has(permission))],
   ...Object.values(organizationRoles).map(columnOf),
@@ -106,14 +106,14 @@ function mark(isAllowed: boolean): string {
 }
 
 /** A role that is assigned in the organization; its permissions for own records apply in all workspaces of a member. */
-function columnOf(role: Role): [string, (permission: Permission, scope: Scope) => string] {
+function columnOf(role: Role): [string, (permission: Permission, scope: ScopeLevel) => string] {
   return [
     role.id,
     (permission, scope) => (role.permissions.includes(permission) ? 'yes' : markOwn(role, permission, scope)),
   ]
 }
 
-function columnOfWorkspace(role: Role): [string, (permission: Permission, scope: Scope) => string] {
+function columnOfWorkspace(role: Role): [string, (permission: Permission, scope: ScopeLevel) => string] {
   return [
     role.id,
     (permission, scope) =>
@@ -123,7 +123,7 @@ function columnOfWorkspace(role: Role): [string, (permission: Permission, scope:
   ]
 }
 
-function markOwn({ ownPermissions }: Role, permission: Permission, scope: Scope): string {
+function markOwn({ ownPermissions }: Role, permission: Permission, scope: ScopeLevel): string {
   return ownPermissions.includes(permission) && scope === 'own' ? 'own' : ''
 }
 

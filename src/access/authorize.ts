@@ -3,10 +3,10 @@ import type { ApiKey } from '../identity/keys.ts'
 import { findOperatorOrganization } from '../identity/organizations.ts'
 import {
   type Grant,
-  isWithinReach,
-  noReach,
-  type Reach,
-  resolveReach,
+  isWithinScope,
+  noScope,
+  resolveScope,
+  type Scope,
 } from '../identity/permissions/grant.ts'
 import {
   infoOf,
@@ -14,7 +14,7 @@ import {
   keyPermissions,
   type Permission,
   type PermissionSet,
-  type Scope,
+  type ScopeLevel,
 } from '../identity/permissions/permissions.ts'
 import { decodeList } from '../platform/db/values.ts'
 import { GatewayError } from '../platform/errors/gateway-error.ts'
@@ -28,18 +28,18 @@ export function authorize(
   gateway: Gateway,
   caller: Caller,
   permission: Permission,
-  requiredScope?: Scope,
-): Reach | Promise<Reach> {
-  const reach = reachOf(caller, permission)
-  const { scope, operatorOnly } = infoOf(permission)
-  if (!isSufficient(reach, requiredScope ?? scope) || !coversWorkspace(caller, reach, permission))
+  requiredLevel?: ScopeLevel,
+): Scope | Promise<Scope> {
+  const scope = scopeOf(caller, permission)
+  const { scope: level, operatorOnly } = infoOf(permission)
+  if (!isSufficient(scope, requiredLevel ?? level) || !coversWorkspace(caller, scope, permission))
     throw permissionMissingError(caller, permission)
-  return operatorOnly ? requireOperator(gateway, caller, permission, reach) : reach
+  return operatorOnly ? requireOperator(gateway, caller, permission, scope) : scope
 }
 
 /** Whether the caller has a permission that only the operator has. */
 export async function mayOperate(gateway: Gateway, caller: Caller, permission: Permission): Promise<boolean> {
-  return reachOf(caller, permission).everywhere && (await isOperator(gateway, caller))
+  return scopeOf(caller, permission).everywhere && (await isOperator(gateway, caller))
 }
 
 async function isOperator({ db }: Gateway, { organizationId }: Caller): Promise<boolean> {
@@ -50,35 +50,35 @@ async function requireOperator(
   gateway: Gateway,
   caller: Caller,
   permission: Permission,
-  reach: Reach,
-): Promise<Reach> {
-  if (await isOperator(gateway, caller)) return reach
+  scope: Scope,
+): Promise<Scope> {
+  if (await isOperator(gateway, caller)) return scope
   const remedy = 'Only the organization that operates this installation has it.'
   throw createError('permission_missing', permission, remedy)
 }
 
-function isSufficient({ everywhere, workspaceIds, own }: Reach, scope: Scope): boolean {
+function isSufficient({ everywhere, workspaceIds, own }: Scope, level: ScopeLevel): boolean {
   if (everywhere) return true
-  if (scope === 'organization') return false
-  return workspaceIds.size > 0 || (scope === 'own' && own !== null && own.workspaceIds.size > 0)
+  if (level === 'organization') return false
+  return workspaceIds.size > 0 || (level === 'own' && own !== null && own.workspaceIds.size > 0)
 }
 
 /** The requests of a session that an inference key could make need the permission in their workspace. */
-function coversWorkspace({ key, session, userId }: Caller, reach: Reach, permission: Permission): boolean {
-  const { keys, scope } = infoOf(permission)
+function coversWorkspace({ key, session, userId }: Caller, scope: Scope, permission: Permission): boolean {
+  const { keys, scope: level } = infoOf(permission)
   if (!session || keys !== 'inference') return true
-  const ownerId = scope === 'own' ? userId : null
-  return isWithinReach(reach, { workspaceId: key.workspace_id, ownerId })
+  const ownerId = level === 'own' ? userId : null
+  return isWithinScope(scope, { workspaceId: key.workspace_id, ownerId })
 }
 
 /** Where the caller has a permission, which may be nowhere. */
-export function reachOf({ key, session }: Caller, permission: Permission): Reach {
-  if (session) return resolveReach(session.grant, permission)
-  if (!keyPermissions[key.kind].has(permission)) return noReach
+export function scopeOf({ key, session }: Caller, permission: Permission): Scope {
+  if (session) return resolveScope(session.grant, permission)
+  if (!keyPermissions[key.kind].has(permission)) return noScope
   if (key.kind === 'inference') {
     return { permission, everywhere: false, workspaceIds: new Set([key.workspace_id]), own: null }
   }
-  return resolveReach(grantOfKey(key), permission)
+  return resolveScope(grantOfKey(key), permission)
 }
 
 /** What a management key may do. */

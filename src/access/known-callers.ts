@@ -1,6 +1,6 @@
 import type { AccountCache } from '../gateway/account-cache.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { Reach } from '../identity/permissions/grant.ts'
+import type { Scope } from '../identity/permissions/grant.ts'
 import { authorize } from './authorize.ts'
 import type { Caller } from './caller.ts'
 
@@ -14,7 +14,7 @@ interface KnownCaller {
 const maxCallers = 10_000
 
 const callers = new WeakMap<AccountCache, Map<string, KnownCaller>>()
-const inferenceReaches = new WeakMap<Caller, Reach>()
+const inferenceScopes = new WeakMap<Caller, Scope>()
 
 /** The caller with this secret, if it was authenticated before and no account has changed since. */
 export function recallCaller({ accounts, clock }: Gateway, secret: string): Caller | null {
@@ -35,11 +35,11 @@ export function rememberCaller(gateway: Gateway, secret: string, caller: Caller)
   if (known.size >= maxCallers) known.clear()
   const expiresAt = key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at)
   callers.set(accounts, known.set(secret, { caller, version, expiresAt }))
-  const reach = authorize(gateway, caller, 'inference:write')
-  if (!(reach instanceof Promise)) inferenceReaches.set(caller, reach)
+  const scope = authorize(gateway, caller, 'inference:write')
+  if (!(scope instanceof Promise)) inferenceScopes.set(caller, scope)
 }
 
 /** Where a caller that was recalled may send requests to models; undefined for any other caller. */
-export function recallInferenceReach(caller: Caller): Reach | undefined {
-  return inferenceReaches.get(caller)
+export function recallInferenceScope(caller: Caller): Scope | undefined {
+  return inferenceScopes.get(caller)
 }

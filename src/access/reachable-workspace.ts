@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import {
-  assertWithinReach,
-  isWithinReach,
-  type Reach,
+  assertWithinScope,
+  isWithinScope,
   type RecordPlace,
+  type Scope,
 } from '../identity/permissions/grant.ts'
 import {
   listWorkspaceIds,
@@ -17,9 +17,9 @@ import { type Caller, isInferenceKey } from './caller.ts'
 import { allWorkspaces, workspaceHeader } from './session.ts'
 
 /** The parts of an operation's context that say which workspaces its caller may act in. */
-export interface ReachingRequest {
+export interface ScopedRequest {
   caller: Caller
-  reach: Reach
+  scope: Scope
   httpRequest: Request
 }
 
@@ -29,13 +29,13 @@ export interface ReachingRequest {
  */
 export async function resolveReachableWorkspace(
   db: Db,
-  request: ReachingRequest,
+  request: ScopedRequest,
   sentId: string | undefined,
 ): Promise<Workspace> {
-  const { caller, reach } = request
-  const id = findNamedWorkspace(request, sentId) ?? findOnlyWorkspace(reach)
+  const { caller, scope } = request
+  const id = findNamedWorkspace(request, sentId) ?? findOnlyWorkspace(scope)
   const workspace = await resolveWorkspace(db, caller.organizationId, id)
-  assertWithinReach(reach, { workspaceId: workspace.id })
+  assertWithinScope(scope, { workspaceId: workspace.id })
   return workspace
 }
 
@@ -48,13 +48,13 @@ export const listedWorkspace = z
 /** The workspaces of a list: the named one; or all of a caller who is limited to some; or the default one. */
 export async function resolveListedWorkspaces(
   db: Db,
-  request: ReachingRequest,
+  request: ScopedRequest,
   sentId: string | undefined,
 ): Promise<string[]> {
-  const { caller, reach } = request
+  const { caller, scope } = request
   const named = await findReachableWorkspace(db, request, sentId)
   if (named) return [named.id]
-  if (!reach.everywhere) return [...reach.workspaceIds]
+  if (!scope.everywhere) return [...scope.workspaceIds]
   if (coversAllWorkspaces(request)) return listWorkspaceIds(db, caller.organizationId)
   return [(await requireDefaultWorkspace(db, caller.organizationId)).id]
 }
@@ -62,18 +62,18 @@ export async function resolveListedWorkspaces(
 /** The workspaces of a list that has those of the whole organization by default, which is null. */
 export async function resolveCoveredWorkspaces(
   db: Db,
-  request: ReachingRequest,
+  request: ScopedRequest,
   sentId: string | undefined,
 ): Promise<ReadonlySet<string> | null> {
   const named = await findReachableWorkspace(db, request, sentId)
   if (named) return new Set([named.id])
-  return request.reach.everywhere ? null : request.reach.workspaceIds
+  return request.scope.everywhere ? null : request.scope.workspaceIds
 }
 
 /** Null if the request names none. */
 async function findReachableWorkspace(
   db: Db,
-  request: ReachingRequest,
+  request: ScopedRequest,
   sentId: string | undefined,
 ): Promise<Workspace | null> {
   const name = findNamedWorkspace(request, sentId)
@@ -81,7 +81,7 @@ async function findReachableWorkspace(
 }
 
 function findNamedWorkspace(
-  { caller, httpRequest }: ReachingRequest,
+  { caller, httpRequest }: ScopedRequest,
   sentId: string | undefined,
 ): string | undefined {
   const header = caller.session ? httpRequest.headers.get(workspaceHeader) : null
@@ -89,21 +89,21 @@ function findNamedWorkspace(
 }
 
 /** Whether a session lists the records of all its workspaces. */
-export function coversAllWorkspaces({ caller, httpRequest }: Omit<ReachingRequest, 'reach'>): boolean {
+export function coversAllWorkspaces({ caller, httpRequest }: Omit<ScopedRequest, 'scope'>): boolean {
   return caller.session !== null && httpRequest.headers.get(workspaceHeader) === allWorkspaces
 }
 
-function findOnlyWorkspace({ everywhere, workspaceIds }: Reach): string | undefined {
+function findOnlyWorkspace({ everywhere, workspaceIds }: Scope): string | undefined {
   const [only] = workspaceIds
   return !everywhere && workspaceIds.size === 1 ? only : undefined
 }
 
 /** Throws unless the caller may act on a record. For an inference key, nothing exists outside its workspace. */
 export function assertVisible(
-  { caller, reach }: Pick<ReachingRequest, 'caller' | 'reach'>,
+  { caller, scope }: Pick<ScopedRequest, 'caller' | 'scope'>,
   place: RecordPlace,
   notFoundError: () => GatewayError,
 ): void {
-  if (isInferenceKey(caller) && !isWithinReach(reach, place)) throw notFoundError()
-  assertWithinReach(reach, place)
+  if (isInferenceKey(caller) && !isWithinScope(scope, place)) throw notFoundError()
+  assertWithinScope(scope, place)
 }

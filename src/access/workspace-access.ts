@@ -7,10 +7,10 @@ import { loadLayers, loadWorkspaceLayers } from '../governance/policy/store.ts'
 import type { Workspace } from '../identity/workspaces.ts'
 import { gatewayError } from '../platform/errors/gateway-error.ts'
 import type { Caller } from './caller.ts'
-import { type ReachingRequest, resolveReachableWorkspace } from './reachable-workspace.ts'
+import { resolveReachableWorkspace, type ScopedRequest } from './reachable-workspace.ts'
 
 /** A request about what a workspace stores here. */
-export interface WorkspaceRequest extends ReachingRequest {
+export interface WorkspaceRequest extends ScopedRequest {
   gateway: Gateway
   region: DataRegion
   query: { workspace_id?: string | undefined }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type CallOptions, createSessionCaller, describeOnEachDatabase } from '../../test/support/harness.ts'
 import type { Caller } from '../access/caller.ts'
-import { noReach } from '../identity/permissions/grant.ts'
+import { noScope } from '../identity/permissions/grant.ts'
 import { sha256 } from '../platform/crypto/crypto.ts'
 import { gatewayError } from '../platform/errors/gateway-error.ts'
 import { runOnce } from './idempotency.ts'
@@ -37,7 +37,7 @@ describeOnEachDatabase('Idempotency-Key', (server) => {
     const operation = { id: 'createThing', method: 'POST' } as Operation
     const httpRequest = new Request(`${url}/api/v1/things`, { method: 'POST' })
     return runOnce(
-      { gateway, caller, operation, reach: noReach, httpRequest, key: idempotencyKey, text: '{}' },
+      { gateway, caller, operation, scope: noScope, httpRequest, key: idempotencyKey, text: '{}' },
       run,
     )
   }

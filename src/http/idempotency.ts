@@ -2,7 +2,7 @@ import { bodyPaceOf } from '../access/body-pace.ts'
 import { type Caller, callerIdOf } from '../access/caller.ts'
 import { workspaceHeader } from '../access/session.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { isReachWithin, type Reach, type StoredReach, toStoredReach } from '../identity/permissions/grant.ts'
+import { isScopeWithin, type Scope, type StoredScope, toStoredScope } from '../identity/permissions/grant.ts'
 import { infoOf } from '../identity/permissions/permissions.ts'
 import { sha256 } from '../platform/crypto/crypto.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../platform/errors/gateway-error.ts'
@@ -41,7 +41,7 @@ interface KeyedRequest {
   gateway: Gateway
   caller: Caller
   operation: Operation
-  reach: Reach
+  scope: Scope
   httpRequest: Request
   key: string
   /** The JSON of its body. Undefined for a form, which the handler reads. */
@@ -91,16 +91,16 @@ function describeRequest({ httpRequest, text = '' }: KeyedRequest): string {
 
 async function replay(request: KeyedRequest, known: IdempotencyKey, fingerprint: string): Promise<Response> {
   if (known.fingerprint !== fingerprint) throw gatewayError('idempotency_key_reused')
-  const { gateway, reach } = request
+  const { gateway, scope } = request
   if (known.response === null) throw noResponseError(gateway, known)
   const stored = JSON.parse(gateway.vault.decrypt(known.response, contextOf(known.id))) as StoredResponse
-  const { status, headers, body, reach: storedReach = unknownReach, form = null } = stored
-  if (!isReachWithin(storedReach, reach)) throw gatewayError('forbidden', narrowedReachMessage)
+  const { status, headers, body, scope: storedScope = unknownScope, form = null } = stored
+  if (!isScopeWithin(storedScope, scope)) throw gatewayError('forbidden', narrowedScopeMessage)
   if (form !== null && form !== (await hashBody(request))) throw gatewayError('idempotency_key_reused')
   return new Response(body, { status, headers: [...headers, ['idempotent-replayed', 'true']] })
 }
 
-const narrowedReachMessage =
+const narrowedScopeMessage =
   'The caller no longer has the permissions with which the request with this Idempotency-Key ran.'
 
 function hashBody({ gateway, httpRequest, operation }: KeyedRequest): Promise<string | null> {
@@ -129,12 +129,12 @@ interface StoredResponse {
   headers: [string, string][]
   body: string
   /** Where the caller had the permission. */
-  reach?: StoredReach
+  scope?: StoredScope
   /** The hash of a form; null for JSON, which is in the fingerprint. */
   form?: string | null
 }
 
-const unknownReach: StoredReach = { everywhere: true, workspaceIds: [], ownWorkspaceIds: [] }
+const unknownScope: StoredScope = { everywhere: true, workspaceIds: [], ownWorkspaceIds: [] }
 
 /** Binds what is encrypted to its row. */
 function contextOf(id: string): string {
@@ -143,7 +143,7 @@ function contextOf(id: string): string {
 
 /** The request had its effect. */
 async function remember(
-  { gateway, reach }: KeyedRequest,
+  { gateway, scope }: KeyedRequest,
   claim: Claim,
   response: Response,
   form: FormDigest | null,
@@ -152,7 +152,7 @@ async function remember(
   const headers = [...response.headers] as [string, string][]
   const body = await response.text()
   await runQuietly(gateway, 'response of an idempotent request not stored', () => {
-    const stored = { status, headers, body, reach: toStoredReach(reach), form: form?.value ?? null }
+    const stored = { status, headers, body, scope: toStoredScope(scope), form: form?.value ?? null }
     return storeIdempotentResponse(gateway.db, claim, encryptResponse(gateway, claim, stored))
   })
   return new Response(body, { status, headers })

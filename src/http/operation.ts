@@ -4,8 +4,8 @@ import type { DataRegion } from '../formats/vocabulary.ts'
 import type { ClientCodec } from '../formats/wire-format.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Settings } from '../gateway/settings.ts'
-import type { Reach } from '../identity/permissions/grant.ts'
-import type { Permission, Scope } from '../identity/permissions/permissions.ts'
+import type { Scope } from '../identity/permissions/grant.ts'
+import type { Permission, ScopeLevel } from '../identity/permissions/permissions.ts'
 import type { RequestSource } from '../inference/request/content.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -23,7 +23,7 @@ export interface OperationContext<A extends Access, P, Q, B> {
   gateway: Gateway
   caller: A extends 'public' ? null : Caller
   /** Where in the organization the caller has the permission of the operation. */
-  reach: Reach
+  scope: Scope
   params: SchemaOutput<P>
   query: SchemaOutput<Q>
   body: SchemaOutput<B>
@@ -73,7 +73,7 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   description?: string
   permission: A
   /** Where the permission is needed, if not in the smallest part of an organization in which it can be granted. */
-  scope?: Scope
+  scope?: ScopeLevel
   params?: P
   query?: Q
   /** For openapi.json only: handlers read headers themselves. */
@@ -122,7 +122,7 @@ export interface Operation {
   summary: string
   description?: string
   permission: Access
-  scope?: Scope
+  scope?: ScopeLevel
   params?: Schema
   query?: Schema
   headers?: Schema

@@ -22,7 +22,7 @@ import { idempotencyHeader, isIdempotencySupported, markDropped, runOnce } from 
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
-import { type Context, changeRecord, resolveReach } from './record-operations.ts'
+import { type Context, changeRecord, resolveScope } from './record-operations.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
 import {
   loadersByAddress,
@@ -160,7 +160,7 @@ async function runOperation(
   caller: Caller | null,
   { methods, connections }: Route,
 ): Promise<Response> {
-  const reach = await resolveReach(gateway, caller, operation)
+  const scope = await resolveScope(gateway, caller, operation)
   const { deployment, pathParams } = readPathParameters(httpRequest)
   const params = operation.params && validateInput(operation.params, pathParams, 'path')
   const query =
@@ -176,7 +176,7 @@ async function runOperation(
   const context = {
     gateway,
     caller,
-    reach,
+    scope,
     params,
     query,
     body: source?.body,
@@ -191,7 +191,7 @@ async function runOperation(
   if (key === null) return respond(operation, context, connections, await operation.handle(context))
   const run = async () => respond(operation, context, connections, await operation.handle(context))
   if (!caller || !isIdempotencySupported(operation)) return markDropped(await run())
-  return runOnce({ gateway, caller, operation, reach, httpRequest, key, text: source?.text }, run)
+  return runOnce({ gateway, caller, operation, scope, httpRequest, key, text: source?.text }, run)
 }
 
 /** `params` have been validated. */

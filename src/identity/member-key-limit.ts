@@ -1,6 +1,6 @@
 import { invalidFieldError } from '../platform/errors/gateway-error.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
-import { isWithinReach, type Reach } from './permissions/grant.ts'
+import { isWithinScope, type Scope } from './permissions/grant.ts'
 
 interface KeyLimitSettings {
   oauth: { member_key_limit: bigint | null }
@@ -12,10 +12,10 @@ interface KeyLimitSettings {
  */
 export function resolveMaxKeyLimit(
   { oauth }: KeyLimitSettings,
-  reach: Reach,
+  scope: Scope,
   workspaceId: string,
 ): bigint | null {
-  return isWithinReach(reach, { workspaceId }) ? null : oauth.member_key_limit
+  return isWithinScope(scope, { workspaceId }) ? null : oauth.member_key_limit
 }
 
 interface RequestedLimit {

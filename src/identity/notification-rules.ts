@@ -11,7 +11,7 @@ import type {
 import { decodeList } from '../platform/db/values.ts'
 import { type Clock, isoNow } from '../platform/time/clock.ts'
 import type { Pagination } from '../platform/validation/query-params.ts'
-import type { Reach } from './permissions/grant.ts'
+import type { Scope } from './permissions/grant.ts'
 
 export type NotificationRule = Selectable<NotificationRuleTable>
 
@@ -59,11 +59,11 @@ export async function insertDefaultRules(tx: Db, clock: Clock, organizationId: s
 /** Those within reach, oldest first. */
 export function listRules(
   db: Db,
-  { organizationId, reach }: { organizationId: string; reach: Reach },
+  { organizationId, scope }: { organizationId: string; scope: Scope },
   page: Pagination,
 ): Promise<RowPage<NotificationRule>> {
   let query = db.selectFrom('notification_rules').selectAll().where('organization_id', '=', organizationId)
-  if (!reach.everywhere) query = query.where('workspace_id', 'in', ['', ...reach.workspaceIds])
+  if (!scope.everywhere) query = query.where('workspace_id', 'in', ['', ...scope.workspaceIds])
   return fetchPage(query, page)
 }
 

@@ -860,25 +860,25 @@ export const samples: Record<string, SampleFactory> = {
   listZdrEndpoints: fixedSample('/endpoints/zdr'),
   listProviders: fixedSample('/providers'),
   listProviderHealth: fixedSample('/providers/health'),
-  listCatalogProviders: fixedSample('/catalogue/providers'),
-  getCatalogProvider: fixedSample('/catalogue/providers/sandbox'),
-  putCatalogProvider: async () => ({
+  listCatalogueProviders: fixedSample('/catalogue/providers'),
+  getCatalogueProvider: fixedSample('/catalogue/providers/sandbox'),
+  putCatalogueProvider: async () => ({
     path: `/catalogue/providers/${uniqueName('sample')}`,
     body: catalogProvider,
   }),
-  deleteCatalogProvider: async (_, __, server) =>
+  deleteCatalogueProvider: async (_, __, server) =>
     createOverride(server, `providers/${uniqueName('sample')}`, catalogProvider),
-  testCatalogProvider: fixedSample('/catalogue/providers/sandbox/test'),
-  listCatalogModels: fixedSample('/catalogue/models'),
-  getCatalogModel: fixedSample('/catalogue/models/sandbox/echo'),
-  putCatalogModel: async () => ({
+  testCatalogueProvider: fixedSample('/catalogue/providers/sandbox/test'),
+  listCatalogueModels: fixedSample('/catalogue/models'),
+  getCatalogueModel: fixedSample('/catalogue/models/sandbox/echo'),
+  putCatalogueModel: async () => ({
     path: `/catalogue/models/sample/${uniqueName('new')}`,
     body: catalogModel,
   }),
-  deleteCatalogModel: async (_, __, server) =>
+  deleteCatalogueModel: async (_, __, server) =>
     createOverride(server, `models/sample/${uniqueName('old')}`, catalogModel),
-  putCatalogEndpoint: fixedSample('/catalogue/models/sandbox/echo/endpoints/sandbox', catalogEndpoint),
-  deleteCatalogEndpoint: async (_, __, server) =>
+  putCatalogueEndpoint: fixedSample('/catalogue/models/sandbox/echo/endpoints/sandbox', catalogEndpoint),
+  deleteCatalogueEndpoint: async (_, __, server) =>
     createOverride(server, 'models/sandbox/echo/endpoints/sandbox', catalogEndpoint),
   listImageModels: fixedSample('/images/models'),
   listImageEndpoints: fixedSample('/images/models/sandbox/painter/endpoints'),

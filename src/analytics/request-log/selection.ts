@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Reach } from '../../identity/permissions/grant.ts'
+import type { Scope } from '../../identity/permissions/grant.ts'
 
 type Value = string | number | bigint
 
@@ -26,7 +26,7 @@ export interface LogSelection {
 }
 
 /** What a caller may see: all requests in some workspaces, and in others those with keys that they created. */
-export function listVisibleRequests({ everywhere, workspaceIds, own }: Reach): LogSelection['visible'] {
+export function listVisibleRequests({ everywhere, workspaceIds, own }: Scope): LogSelection['visible'] {
   if (everywhere) return null
   const inWorkspaces = (ids: ReadonlySet<string>): Condition => ({
     columns: ['workspace_id'],

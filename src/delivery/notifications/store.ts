@@ -1,5 +1,5 @@
 import type { Insertable, Selectable } from 'kysely'
-import type { Reach } from '../../identity/permissions/grant.ts'
+import type { Scope } from '../../identity/permissions/grant.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { fetchPage, type RowPage } from '../../platform/db/page.ts'
 import type { NotificationDeliveryTable, NotificationTable } from '../../platform/db/schema.ts'
@@ -8,9 +8,9 @@ import { openPeriod } from './alert.ts'
 
 export type Notification = Selectable<NotificationTable>
 
-export interface NotificationScope {
+export interface NotificationFilter {
   organizationId: string
-  reach: Reach
+  scope: Scope
   workspaceId?: string | undefined
   unreadOnly?: boolean | undefined
 }
@@ -18,11 +18,11 @@ export interface NotificationScope {
 /** Those within reach, newest first. */
 export function listNotifications(
   db: Db,
-  scope: NotificationScope,
+  scope: NotificationFilter,
   page: Pagination,
 ): Promise<RowPage<Notification>> {
   let query = db.selectFrom('notifications').selectAll().where('organization_id', '=', scope.organizationId)
-  if (!scope.reach.everywhere) query = query.where('workspace_id', 'in', ['', ...scope.reach.workspaceIds])
+  if (!scope.scope.everywhere) query = query.where('workspace_id', 'in', ['', ...scope.scope.workspaceIds])
   if (scope.workspaceId) query = query.where('workspace_id', '=', scope.workspaceId)
   if (scope.unreadOnly) query = query.where('read_at', 'is', null)
   return fetchPage(query, page, ['created_at', 'id'], 'desc')
@@ -53,7 +53,7 @@ export function setRead(tx: Db, id: string, readAt: string | null): Promise<Noti
 /** How many were unread. */
 export async function setAllRead(
   tx: Db,
-  { organizationId, reach }: NotificationScope,
+  { organizationId, scope }: NotificationFilter,
   readAt: string,
 ): Promise<number> {
   let query = tx
@@ -61,7 +61,7 @@ export async function setAllRead(
     .set({ read_at: readAt })
     .where('organization_id', '=', organizationId)
     .where('read_at', 'is', null)
-  if (!reach.everywhere) query = query.where('workspace_id', 'in', ['', ...reach.workspaceIds])
+  if (!scope.everywhere) query = query.where('workspace_id', 'in', ['', ...scope.workspaceIds])
   const { numUpdatedRows } = await query.executeTakeFirst()
   return Number(numUpdatedRows)
 }

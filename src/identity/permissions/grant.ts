@@ -13,7 +13,7 @@ export interface Grant {
 }
 
 /** The part of an organization in which a caller has one permission. */
-export interface Reach {
+export interface Scope {
   readonly permission: Permission | null
   readonly everywhere: boolean
   readonly workspaceIds: ReadonlySet<string>
@@ -21,7 +21,7 @@ export interface Reach {
   readonly own: { readonly userId: string; readonly workspaceIds: ReadonlySet<string> } | null
 }
 
-export const noReach: Reach = { permission: null, everywhere: false, workspaceIds: new Set(), own: null }
+export const noScope: Scope = { permission: null, everywhere: false, workspaceIds: new Set(), own: null }
 
 /** A role, and the workspace it is assigned in; null: the organization. */
 export interface RoleAssignment {
@@ -59,7 +59,7 @@ function entryOf(map: Map<string, Set<Permission>>, id: string): Set<Permission>
   return created
 }
 
-export function resolveReach(grant: Grant, permission: Permission): Reach {
+export function resolveScope(grant: Grant, permission: Permission): Scope {
   const everywhere = grant.everywhere.has(permission)
   const own = grant.own && {
     userId: grant.own.userId,
@@ -81,21 +81,21 @@ export interface RecordPlace {
 }
 
 /** Whether a caller may act on a record. */
-export function isWithinReach(reach: Reach, { workspaceId, ownerId }: RecordPlace): boolean {
-  if (reach.everywhere) return true
+export function isWithinScope(scope: Scope, { workspaceId, ownerId }: RecordPlace): boolean {
+  if (scope.everywhere) return true
   if (workspaceId === null) return false
-  if (reach.workspaceIds.has(workspaceId)) return true
-  return reach.own !== null && reach.own.userId === ownerId && reach.own.workspaceIds.has(workspaceId)
+  if (scope.workspaceIds.has(workspaceId)) return true
+  return scope.own !== null && scope.own.userId === ownerId && scope.own.workspaceIds.has(workspaceId)
 }
 
 /** A reach as JSON. */
-export interface StoredReach {
+export interface StoredScope {
   everywhere: boolean
   workspaceIds: string[]
   ownWorkspaceIds: string[]
 }
 
-export function toStoredReach({ everywhere, workspaceIds, own }: Reach): StoredReach {
+export function toStoredScope({ everywhere, workspaceIds, own }: Scope): StoredScope {
   if (everywhere) return { everywhere, workspaceIds: [], ownWorkspaceIds: [] }
   return {
     everywhere,
@@ -105,7 +105,7 @@ export function toStoredReach({ everywhere, workspaceIds, own }: Reach): StoredR
 }
 
 /** Whether a caller may still act wherever it could. */
-export function isReachWithin(stored: StoredReach, present: Reach): boolean {
+export function isScopeWithin(stored: StoredScope, present: Scope): boolean {
   if (present.everywhere) return true
   if (stored.everywhere) return false
   const { workspaceIds, own } = present
@@ -116,21 +116,21 @@ export function isReachWithin(stored: StoredReach, present: Reach): boolean {
 }
 
 /** Throws unless the caller may act on the record. */
-export function assertWithinReach(reach: Reach, record: RecordPlace): void {
-  if (!isWithinReach(reach, record)) throw permissionMissingError(reach)
+export function assertWithinScope(scope: Scope, record: RecordPlace): void {
+  if (!isWithinScope(scope, record)) throw permissionMissingError(scope)
 }
 
 /**
  * The records of a workspace that the caller may see: null for all of them, or the member whose records they are.
  * Throws if there are none.
  */
-export function resolveVisibleOwner(reach: Reach, workspaceId: string): string | null {
-  if (isWithinReach(reach, { workspaceId })) return null
-  if (reach.own?.workspaceIds.has(workspaceId)) return reach.own.userId
-  throw permissionMissingError(reach)
+export function resolveVisibleOwner(scope: Scope, workspaceId: string): string | null {
+  if (isWithinScope(scope, { workspaceId })) return null
+  if (scope.own?.workspaceIds.has(workspaceId)) return scope.own.userId
+  throw permissionMissingError(scope)
 }
 
-function permissionMissingError({ permission }: Reach): GatewayError {
+function permissionMissingError({ permission }: Scope): GatewayError {
   const message = `This requires the permission ${permission} there. An admin of the organization can grant it.`
   return new GatewayError('permission_missing', { message, metadata: { permission } })
 }

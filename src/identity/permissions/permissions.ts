@@ -1,16 +1,16 @@
 /** The smallest part of an organization in which a permission can be granted. */
-export type Scope = 'organization' | 'workspace' | 'own'
+export type ScopeLevel = 'organization' | 'workspace' | 'own'
 
 interface PermissionInfo {
   summary: string
   /** The kinds of API keys that can have it; `none`: only members who are signed in. */
   keys: 'inference' | 'management' | 'any' | 'none'
-  scope: Scope
+  scope: ScopeLevel
   /** Only in the organization that operates this installation. */
   operatorOnly?: true
 }
 
-type Describe = (scope: Scope, summary: string) => PermissionInfo
+type Describe = (scope: ScopeLevel, summary: string) => PermissionInfo
 
 const inference: Describe = (scope, summary) => ({ keys: 'inference', scope, summary })
 const management: Describe = (scope, summary) => ({ keys: 'management', scope, summary })

@@ -35,16 +35,16 @@ export async function listReachableModels(
 }
 
 type ReachableByRegion = Map<DataRegion, readonly Model[]>
-const reachableModels = new WeakMap<readonly Model[], WeakMap<ReachContext['byokKeys'], ReachableByRegion>>()
+const reachableModels = new WeakMap<readonly Model[], WeakMap<ScopeContext['byokKeys'], ReachableByRegion>>()
 
 /** Catalogs and lists of keys are replaced when they change, so what is reachable is found once for each. */
 function findReachable(
   gateway: Gateway,
-  byokKeys: ReachContext['byokKeys'],
+  byokKeys: ScopeContext['byokKeys'],
   region: DataRegion,
 ): readonly Model[] {
   const { models } = gateway.catalog
-  const byKeys = reachableModels.get(models) ?? new WeakMap<ReachContext['byokKeys'], ReachableByRegion>()
+  const byKeys = reachableModels.get(models) ?? new WeakMap<ScopeContext['byokKeys'], ReachableByRegion>()
   const byRegion = byKeys.get(byokKeys) ?? new Map<DataRegion, readonly Model[]>()
   const known = byRegion.get(region)
   if (known) return known
@@ -76,7 +76,7 @@ export async function listUsableModels(
   ]
 }
 
-interface ReachContext extends Pick<RoutingQuery, 'byokKeys' | 'region'> {
+interface ScopeContext extends Pick<RoutingQuery, 'byokKeys' | 'region'> {
   policy: EffectivePolicy
 }
 
@@ -84,7 +84,7 @@ interface ReachContext extends Pick<RoutingQuery, 'byokKeys' | 'region'> {
 export function filterUsable(
   gateway: Gateway,
   models: readonly Model[],
-  context: ReachContext,
+  context: ScopeContext,
 ): readonly Model[] {
   const query: RoutingQuery = {
     ...context,

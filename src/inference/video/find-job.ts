@@ -1,7 +1,7 @@
 import type { Caller } from '../../access/caller.ts'
 import { assertVisible } from '../../access/reachable-workspace.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { Reach } from '../../identity/permissions/grant.ts'
+import type { Scope } from '../../identity/permissions/grant.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
 import { findVideoJob, type VideoJob } from '../../storage/video-jobs.ts'
 
@@ -13,7 +13,7 @@ export interface JobContext {
 
 /** The job that the path names. */
 export async function requireJob(
-  request: JobContext & { reach: Reach; params: { jobId: string } },
+  request: JobContext & { scope: Scope; params: { jobId: string } },
 ): Promise<VideoJob> {
   const { gateway, caller, params } = request
   const scope = { organizationId: caller.organizationId, workspaceIds: null }

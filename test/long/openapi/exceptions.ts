@@ -94,7 +94,7 @@ export const unstated: Record<string, string> = {
   createWorkloadPolicy: workload,
   updateWorkloadPolicy: workload,
   exchangeToken: 'the token must be of a known issuer, and fit the policy',
-  putCatalogProvider: 'the required fields depend on whether the provider exists',
-  putCatalogModel: models,
-  putCatalogEndpoint: models,
+  putCatalogueProvider: 'the required fields depend on whether the provider exists',
+  putCatalogueModel: models,
+  putCatalogueEndpoint: models,
 }

@@ -5,7 +5,7 @@ import { queryRollups } from '../../../analytics/rollups/query.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { findKey } from '../../../identity/keys.ts'
 import { requireMember } from '../../../identity/members.ts'
-import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, resolveVisibleOwner, type Scope } from '../../../identity/permissions/grant.ts'
 import { resolveWorkspace } from '../../../identity/workspaces.ts'
 import type { MeasureName } from '../../../ledger/usage-record.ts'
 import { deriveUuid } from '../../../platform/crypto/ids.ts'
@@ -62,12 +62,12 @@ const activityDimensions: readonly Dimension[] = [
 export interface ActivityRequest {
   gateway: Gateway
   caller: Caller
-  reach: Reach
+  scope: Scope
   query: ActivityQuery
 }
 
 export async function readActivity(request: ActivityRequest): Promise<ActivityItem[]> {
-  const { gateway, reach, query } = request
+  const { gateway, scope, query } = request
   const { organizationId } = request.caller
   const byWorkspace = query.group_by === 'workspace'
   const groups = await queryRollups(gateway.db, {
@@ -80,7 +80,7 @@ export async function readActivity(request: ActivityRequest): Promise<ActivityIt
         ? [...activityDimensions, { column: 'workspace', read: identity }]
         : activityDimensions,
       filters: await buildFilters(request),
-      alternatives: listVisibleUsage(reach),
+      alternatives: listVisibleUsage(scope),
       measures: ['requests', 'prompt', 'completion', 'reasoning', 'credits', 'byok_fees', 'byok_upstream'],
       histograms: [],
     },
@@ -100,7 +100,7 @@ function resolveRange(now: number, date: string | undefined) {
   return { from: day, to: day + dayMs }
 }
 
-async function buildFilters({ gateway, caller, reach, query }: ActivityRequest): Promise<Filter[]> {
+async function buildFilters({ gateway, caller, scope, query }: ActivityRequest): Promise<Filter[]> {
   const { db } = gateway
   const { organizationId } = caller
   const filters: Filter[] = []
@@ -109,14 +109,14 @@ async function buildFilters({ gateway, caller, reach, query }: ActivityRequest):
   if (query.api_key_hash !== undefined) {
     const key = await findKey(db, organizationId, query.api_key_hash.toLowerCase())
     if (!key) throw gatewayError('not_found', 'api_key_hash: the key does not exist.')
-    assertWithinReach(reach, { workspaceId: key.workspace_id, ownerId: key.creator_user_id })
+    assertWithinScope(scope, { workspaceId: key.workspace_id, ownerId: key.creator_user_id })
     addFilter('key', String(key.id))
   }
   if (query.user_id !== undefined)
     addFilter('user', (await requireMember(db, organizationId, query.user_id)).id)
   if (query.workspace_id !== undefined) {
     const { id } = await resolveWorkspace(db, organizationId, query.workspace_id)
-    resolveVisibleOwner(reach, id)
+    resolveVisibleOwner(scope, id)
     addFilter('workspace', id)
   }
   return filters

@@ -101,14 +101,14 @@ const queryAnalytics = defineOperation({
   body: queryBody,
   errors: [408, 429],
   response: z.strictObject({ data: analyticsResult }),
-  handle: async ({ gateway, caller, reach, body }) => {
+  handle: async ({ gateway, caller, scope, body }) => {
     const startedAt = performance.now()
     const { organizationId } = caller
     const { rateLimiter, clock } = gateway
     rateLimiter.consume(`query ${callerIdOf(caller)}`, maxQueriesPerMinute, clock.now(), rateLimitMessage)
     const { rows, truncated, warnings } = await runQuery(
       gateway,
-      { organizationId, visible: listVisibleUsage(reach) },
+      { organizationId, visible: listVisibleUsage(scope) },
       body,
     )
     const query_time_ms = Math.round(performance.now() - startedAt)

@@ -7,7 +7,7 @@ import {
 } from '../../../analytics/request-log/selection.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { findKey } from '../../../identity/keys.ts'
-import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, resolveVisibleOwner, type Scope } from '../../../identity/permissions/grant.ts'
 import { resolveWorkspace } from '../../../identity/workspaces.ts'
 import { chargeFlags } from '../../../platform/db/generation-table.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
@@ -71,12 +71,12 @@ export type LogFilters = z.output<typeof logFilters>
 export interface LogRequest {
   gateway: Gateway
   caller: Caller
-  reach: Reach
+  scope: Scope
 }
 
 /** Throws if a filter names something that does not exist, or that the caller may not see. */
 export async function resolveLogSelection(request: LogRequest, filters: LogFilters): Promise<LogSelection> {
-  const { caller, reach } = request
+  const { caller, scope } = request
   const { from, to } = resolvePeriod(request.gateway, filters)
   const statuses = (filters.status?.split(',') ?? [...logStatuses]) as LogStatus[]
   const ended = statuses.filter((status) => status !== 'refused')
@@ -99,7 +99,7 @@ export async function resolveLogSelection(request: LogRequest, filters: LogFilte
           ],
     refused: isRefusedIncluded ? [...shared, ...anyOf(['requested_model'], filters.model)] : null,
     isUnsuccessful: !ended.includes('completed') || filters.error_code !== undefined || isOfCrash(filters),
-    visible: listVisibleRequests(reach),
+    visible: listVisibleRequests(scope),
   }
 }
 
@@ -170,17 +170,17 @@ function listServedConditions({ catalog }: Gateway, filters: LogFilters): Condit
 }
 
 async function listOwnerConditions(request: LogRequest, filters: LogFilters): Promise<Condition[]> {
-  const { gateway, caller, reach } = request
+  const { gateway, caller, scope } = request
   const conditions: Condition[] = []
   if (filters.key !== undefined) {
     const key = await findKey(gateway.db, caller.organizationId, filters.key.toLowerCase())
     if (!key) throw gatewayError('not_found', 'key: the key does not exist.')
-    assertWithinReach(reach, { workspaceId: key.workspace_id, ownerId: key.creator_user_id })
+    assertWithinScope(scope, { workspaceId: key.workspace_id, ownerId: key.creator_user_id })
     conditions.push({ columns: ['key_id'], values: [key.id] })
   }
   if (filters.workspace_id !== undefined) {
     const { id } = await resolveWorkspace(gateway.db, caller.organizationId, filters.workspace_id)
-    resolveVisibleOwner(reach, id)
+    resolveVisibleOwner(scope, id)
     conditions.push({ columns: ['workspace_id'], values: [id] })
   }
   return conditions

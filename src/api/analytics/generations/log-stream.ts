@@ -125,8 +125,8 @@ async function renewSelection(
   filters: LogFilters,
 ): Promise<LogSelection> {
   const caller = await authenticate(gateway, httpRequest)
-  const reach = await authorize(gateway, caller, 'generations:read')
-  return resolveLogSelection({ gateway, caller, reach }, filters)
+  const scope = await authorize(gateway, caller, 'generations:read')
+  return resolveLogSelection({ gateway, caller, scope }, filters)
 }
 
 async function describeBatch(

@@ -9,7 +9,7 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { listHitsOf } from '../../../governance/guardrail-hits.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
-import type { Reach } from '../../../identity/permissions/grant.ts'
+import type { Scope } from '../../../identity/permissions/grant.ts'
 import type { RecordedPlan } from '../../../inference/plan/recorded-plan.ts'
 import { findParentId, listLines } from '../../../ledger/bill-lines.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
@@ -160,7 +160,7 @@ export const generationOperations = [
 ]
 
 async function findRefusedOf(
-  request: { gateway: Gateway; caller: Caller; reach: Reach },
+  request: { gateway: Gateway; caller: Caller; scope: Scope },
   id: string,
 ): Promise<RefusedRow | null> {
   const row = await findRefused(request.gateway.db, id)
@@ -171,7 +171,7 @@ async function findRefusedOf(
 }
 
 async function requireGeneration(
-  request: { gateway: Gateway; caller: Caller; reach: Reach },
+  request: { gateway: Gateway; caller: Caller; scope: Scope },
   id: string,
 ): Promise<GenerationRow> {
   const row = await findGeneration(request.gateway.db, request.caller.organizationId, id)

@@ -124,9 +124,9 @@ const getByokKey = defineOperation({
   params: idParam,
   errors: [404],
   response: byokResponse,
-  handle: async ({ gateway, caller, reach, params }) => ({
+  handle: async ({ gateway, caller, scope, params }) => ({
     data: toByokRecord(
-      requireReachable(reach, await byokKeys.find(gateway.db, caller.organizationId, params.id)),
+      requireReachable(scope, await byokKeys.find(gateway.db, caller.organizationId, params.id)),
     ),
   }),
 })
@@ -144,8 +144,8 @@ const updateByokKey = defineOperation({
   response: byokResponse,
   handle: (context) =>
     transact(context, async (tx, record) => {
-      const { gateway, caller, reach, params, body } = context
-      const row = requireReachable(reach, await byokKeys.lock(tx, caller.organizationId, params.id))
+      const { gateway, caller, scope, params, body } = context
+      const row = requireReachable(scope, await byokKeys.lock(tx, caller.organizationId, params.id))
       const { allowed_api_key_hashes: hashes } = body
       await requireWorkspaceKeys(tx, row.workspace_id, 'allowed_api_key_hashes', hashes)
       const changes = {
@@ -176,8 +176,8 @@ const deleteByokKey = defineOperation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: (context) =>
     transact(context, async (tx, record) => {
-      const { gateway, caller, reach, params } = context
-      const row = requireReachable(reach, await byokKeys.lock(tx, caller.organizationId, params.id))
+      const { gateway, caller, scope, params } = context
+      const row = requireReachable(scope, await byokKeys.lock(tx, caller.organizationId, params.id))
       await byokKeys.remove(tx, gateway.clock, row.id)
       record({ action: 'byok_key.delete', ...describeKey(row), before: row })
       return { deleted: true as const }

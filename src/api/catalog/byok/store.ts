@@ -1,4 +1,4 @@
-import { assertWithinReach, type Reach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { createSoftDeleteStore } from '../../../identity/soft-delete.ts'
 import { fullMask } from '../../../platform/crypto/mask.ts'
 import type { Db } from '../../../platform/db/db.ts'
@@ -26,9 +26,9 @@ export async function findNextSortOrder(
   return { count: Number(count), sortOrder: last === null ? 0 : last + 1 }
 }
 
-export function requireReachable(reach: Reach, row: ByokRow | undefined): ByokRow {
+export function requireReachable(scope: Scope, row: ByokRow | undefined): ByokRow {
   if (!row) throw gatewayError('not_found', 'The BYOK key does not exist.')
-  assertWithinReach(reach, { workspaceId: row.workspace_id })
+  assertWithinScope(scope, { workspaceId: row.workspace_id })
   return row
 }
 

@@ -40,8 +40,8 @@ export const testByokKey = defineOperation({
   errors: [404],
   response: testResponse,
   handle: async (context) => {
-    const { gateway, caller, reach, params, body } = context
-    const row = requireReachable(reach, await byokKeys.find(gateway.db, caller.organizationId, params.id))
+    const { gateway, caller, scope, params, body } = context
+    const row = requireReachable(scope, await byokKeys.find(gateway.db, caller.organizationId, params.id))
     if (row.sealed_key === null) throw gatewayError('not_found', 'The BYOK key does not exist.')
     const byokKey = toByokKey(row, row.sealed_key)
     const data = await test(gateway, row.provider, { byokKey, model: body.model })

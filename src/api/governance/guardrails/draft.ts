@@ -7,7 +7,7 @@ import { computeEffectivePolicy, type Layer } from '../../../governance/policy/e
 import { type Guardrail, parseGuardrail } from '../../../governance/policy/guardrail.ts'
 import { loadLayers } from '../../../governance/policy/store.ts'
 import { type ApiKey, findKey } from '../../../identity/keys.ts'
-import { assertWithinReach, type Reach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { newUuid } from '../../../platform/crypto/ids.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { toChanges, updateBody } from './body.ts'
@@ -54,11 +54,11 @@ export async function buildDraftContext(
 /** A management key belongs to no single workspace. */
 export async function requireKey(
   { db }: Gateway,
-  { caller, reach }: { caller: Caller; reach: Reach },
+  { caller, scope }: { caller: Caller; scope: Scope },
   hash: string,
 ): Promise<ApiKey> {
   const key = await findKey(db, caller.organizationId, hash)
   if (!key) throw gatewayError('not_found', 'The key does not exist.')
-  assertWithinReach(reach, { workspaceId: key.kind === 'management' ? null : key.workspace_id })
+  assertWithinScope(scope, { workspaceId: key.kind === 'management' ? null : key.workspace_id })
   return key
 }

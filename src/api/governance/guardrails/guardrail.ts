@@ -6,7 +6,7 @@ import {
   type DefaultGuardrail,
 } from '../../../governance/policy/default-guardrail.ts'
 import type { GuardrailRow } from '../../../governance/policy/guardrail.ts'
-import { assertWithinReach, type Reach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { lockWorkspace, tryLockWorkspace } from '../../../identity/workspaces.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
@@ -24,17 +24,17 @@ export function guardrailNotFoundError() {
 /** A request that names a guardrail. */
 export interface GuardrailRequest {
   caller: Caller
-  reach: Reach
+  scope: Scope
   params: { id: string }
 }
 
 export async function requireGuardrail(
   db: Db,
-  { caller, reach, params }: GuardrailRequest,
+  { caller, scope, params }: GuardrailRequest,
 ): Promise<GuardrailRow> {
   const row = await findGuardrail(db, caller.organizationId, params.id)
   if (!row) throw guardrailNotFoundError()
-  assertWithinReach(reach, { workspaceId: row.workspace_id })
+  assertWithinScope(scope, { workspaceId: row.workspace_id })
   return row
 }
 

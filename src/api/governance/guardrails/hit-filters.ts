@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ReachingRequest, resolveCoveredWorkspaces } from '../../../access/reachable-workspace.ts'
+import { resolveCoveredWorkspaces, type ScopedRequest } from '../../../access/reachable-workspace.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import type { HitRow, HitScope } from '../../../governance/guardrail-hits.ts'
 import { layerNames } from '../../../governance/policy/effective.ts'
@@ -32,7 +32,7 @@ export interface ResolvedFilters
 }
 
 export async function resolveFilters(
-  request: ReachingRequest & { gateway: Gateway },
+  request: ScopedRequest & { gateway: Gateway },
   filters: HitFilters,
 ): Promise<ResolvedFilters> {
   const { gateway, caller } = request

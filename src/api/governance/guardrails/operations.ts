@@ -9,7 +9,7 @@ import { buildWorkspaceGuardrail, isDefaultGuardrail } from '../../../governance
 import { type GuardrailRow, parseGuardrail } from '../../../governance/policy/guardrail.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
-import { assertWithinReach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope } from '../../../identity/permissions/grant.ts'
 import { lockWorkspace, requireDefaultWorkspace } from '../../../identity/workspaces.ts'
 import { newUuid } from '../../../platform/crypto/ids.ts'
 import type { Db } from '../../../platform/db/db.ts'
@@ -120,11 +120,11 @@ const updateGuardrailOperation = defineOperation({
   errors: [404, 409],
   response: guardrailResponse,
   handle: (context) => {
-    const { gateway, caller, reach, params } = context
+    const { gateway, caller, scope, params } = context
     const changes = toChanges(context.body, gateway)
     return transact(context, async (tx, record) => {
       const row = await lockOrCreateGuardrail(tx, gateway.clock, caller.organizationId, params.id)
-      assertWithinReach(reach, { workspaceId: row.workspace_id })
+      assertWithinScope(scope, { workspaceId: row.workspace_id })
       validateRename(row, changes.name)
       await assertPrivacyChangeAllowed(tx, row, changes)
       if (Object.keys(changes).length === 0) return toGuardrailResponse(tx, row)

@@ -121,8 +121,8 @@ const getKeyPolicy = defineOperation({
   params: z.object({ hash: z.string().min(1).describe("The key's hash (SHA-256, in hex).") }),
   errors: [404],
   response: z.strictObject({ data: policyRecord }),
-  handle: async ({ gateway, caller, reach, params }) => {
-    const key = await requireKey(gateway, { caller, reach }, params.hash)
+  handle: async ({ gateway, caller, scope, params }) => {
+    const key = await requireKey(gateway, { caller, scope }, params.hash)
     const keyLayers = await loadLayers(gateway.db, key)
     return { data: toPolicyRecord(key, keyLayers, computeEffectivePolicy(keyLayers)) }
   },

@@ -63,12 +63,12 @@ const previewGuardrail = defineOperation({
   body: previewBody,
   errors: [404],
   response: z.strictObject({ data: preview }),
-  handle: async ({ gateway, caller, reach, region, httpRequest, body, source }) => {
+  handle: async ({ gateway, caller, scope, region, httpRequest, body, source }) => {
     if (body.layer !== undefined && body.api_key_hash === undefined)
       throw invalidFieldError('layer', 'requires api_key_hash')
     rejectStoredContent(body.request)
     const key =
-      body.api_key_hash === undefined ? null : await requireKey(gateway, { caller, reach }, body.api_key_hash)
+      body.api_key_hash === undefined ? null : await requireKey(gateway, { caller, scope }, body.api_key_hash)
     const target = key ? { key, layer: body.layer ?? ('key' as const) } : { key: caller.key, layer: null }
     const keyContext = await buildDraftContext(gateway, body.guardrail, target)
     const request: JsonObject = body.request

@@ -9,7 +9,7 @@ import {
 } from '../../../delivery/notifications/store.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { notificationKindNames } from '../../../identity/notification-rules.ts'
-import { assertWithinReach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope } from '../../../identity/permissions/grant.ts'
 import { requireWorkspace } from '../../../identity/workspaces.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
@@ -44,14 +44,14 @@ const listAllNotifications = defineOperation({
   }),
   errors: [404],
   response: z.strictObject({ data: z.array(notificationRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, reach, query }) => {
+  handle: async ({ gateway, caller, scope, query }) => {
     const { organizationId } = caller
     if (query.workspace_id !== undefined) {
       const { id } = await requireWorkspace(gateway.db, organizationId, query.workspace_id)
-      assertWithinReach(reach, { workspaceId: id })
+      assertWithinScope(scope, { workspaceId: id })
     }
-    const scope = { organizationId, reach, workspaceId: query.workspace_id, unreadOnly: query.unread }
-    const { rows, total } = await listNotifications(gateway.db, scope, query)
+    const filter = { organizationId, scope, workspaceId: query.workspace_id, unreadOnly: query.unread }
+    const { rows, total } = await listNotifications(gateway.db, filter, query)
     return { data: rows.map(toNotificationRecord), total_count: total }
   },
 })
@@ -67,11 +67,11 @@ const updateNotification = defineOperation({
   body: z.strictObject({ read: z.boolean() }),
   errors: [404],
   response: z.strictObject({ data: notificationRecord }),
-  handle: async ({ gateway, caller, reach, params, body, httpRequest }) => {
+  handle: async ({ gateway, caller, scope, params, body, httpRequest }) => {
     const row = await transact({ gateway, caller, httpRequest }, async (tx, record) => {
       const before = await findNotification(tx, caller.organizationId, params.id)
       if (!before) throw gatewayError('not_found', 'The notification does not exist.')
-      assertWithinReach(reach, { workspaceId: before.workspace_id })
+      assertWithinScope(scope, { workspaceId: before.workspace_id })
       const after = await setRead(tx, before.id, body.read ? (before.read_at ?? isoNow(gateway.clock)) : null)
       record({
         action: 'notification.update',
@@ -94,10 +94,10 @@ const readAllNotifications = defineOperation({
   summary: 'Marks all notifications as read, for everyone who sees them.',
   permission: 'notifications:write',
   response: z.strictObject({ data: z.strictObject({ marked: z.int() }) }),
-  handle: ({ gateway, caller, reach, httpRequest }) =>
+  handle: ({ gateway, caller, scope, httpRequest }) =>
     transact({ gateway, caller, httpRequest }, async (tx, record) => {
       const { organizationId } = caller
-      const marked = await setAllRead(tx, { organizationId, reach }, isoNow(gateway.clock))
+      const marked = await setAllRead(tx, { organizationId, scope }, isoNow(gateway.clock))
       record({
         action: 'notification.read_all',
         target: { type: 'organization', id: organizationId },

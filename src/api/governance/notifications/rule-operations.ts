@@ -15,7 +15,7 @@ import {
   updateRule,
 } from '../../../identity/notification-rules.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
-import { assertWithinReach, type Reach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { requireWorkspace } from '../../../identity/workspaces.ts'
 import { newUuid } from '../../../platform/crypto/ids.ts'
 import { toFlag } from '../../../platform/db/values.ts'
@@ -37,9 +37,9 @@ const listNotificationRules = defineOperation({
   permission: 'notifications:read',
   query: pageQuery,
   response: z.strictObject({ data: z.array(ruleRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, reach, query }) => {
+  handle: async ({ gateway, caller, scope, query }) => {
     const { organizationId } = caller
-    const { rows, total } = await listRules(gateway.db, { organizationId, reach }, query)
+    const { rows, total } = await listRules(gateway.db, { organizationId, scope }, query)
     return { data: rows.map((row) => toRuleRecord(gateway.vault, row)), total_count: total }
   },
 })
@@ -55,12 +55,12 @@ const createNotificationRule = defineOperation({
   status: 201,
   errors: [404, 409],
   response: ruleResponse,
-  handle: async ({ gateway, caller, reach, body, httpRequest }) => {
+  handle: async ({ gateway, caller, scope, body, httpRequest }) => {
     const { organizationId } = caller
     const id = newUuid()
     const workspaceId = toWorkspaceId(body)
     if (workspaceId !== null) await requireWorkspace(gateway.db, organizationId, workspaceId)
-    assertWithinReach(reach, { workspaceId })
+    assertWithinScope(scope, { workspaceId })
     const settings = {
       threshold: resolveThreshold(body.kind, body.threshold),
       ...{ emails: '[]', webhook_url: null, sealed_webhook_secret: null },
@@ -95,8 +95,8 @@ const getNotificationRule = defineOperation({
   params: idParam,
   errors: [404],
   response: ruleResponse,
-  handle: async ({ gateway, caller, reach, params }) => {
-    const row = requireReachable(await findRule(gateway.db, caller.organizationId, params.id), reach)
+  handle: async ({ gateway, caller, scope, params }) => {
+    const row = requireReachable(await findRule(gateway.db, caller.organizationId, params.id), scope)
     return { data: toRuleRecord(gateway.vault, row) }
   },
 })
@@ -112,9 +112,9 @@ const updateNotificationRule = defineOperation({
   body: updateRuleBody,
   errors: [404],
   response: ruleResponse,
-  handle: async ({ gateway, caller, reach, params, body, httpRequest }) => {
+  handle: async ({ gateway, caller, scope, params, body, httpRequest }) => {
     const row = await transact({ gateway, caller, httpRequest }, async (tx, record) => {
-      const before = requireReachable(await lockRule(tx, caller.organizationId, params.id), reach)
+      const before = requireReachable(await lockRule(tx, caller.organizationId, params.id), scope)
       const after = await updateRule(tx, gateway.clock, before.id, {
         ...(body.threshold !== undefined && { threshold: resolveThreshold(before.kind, body.threshold) }),
         ...(body.channels && toChannelColumns(gateway, before.id, body.channels)),
@@ -145,9 +145,9 @@ const deleteNotificationRule = defineOperation({
   params: idParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: ({ gateway, caller, reach, params, httpRequest }) =>
+  handle: ({ gateway, caller, scope, params, httpRequest }) =>
     transact({ gateway, caller, httpRequest }, async (tx, record) => {
-      const row = requireReachable(await lockRule(tx, caller.organizationId, params.id), reach)
+      const row = requireReachable(await lockRule(tx, caller.organizationId, params.id), scope)
       await deleteRule(tx, row.id)
       record({ action: 'notification_rule.delete', ...describeRule(row), before: { ...row } })
       return { deleted: true as const }
@@ -164,8 +164,8 @@ const testNotificationRule = defineOperation({
   params: idParam,
   errors: [404],
   response: z.strictObject({ data: z.array(channelResult) }),
-  handle: async ({ gateway, caller, reach, params, httpRequest }) => {
-    const row = requireReachable(await findRule(gateway.db, caller.organizationId, params.id), reach)
+  handle: async ({ gateway, caller, scope, params, httpRequest }) => {
+    const row = requireReachable(await findRule(gateway.db, caller.organizationId, params.id), scope)
     await transact({ gateway, caller, httpRequest }, async (_, record) => {
       record({ action: 'notification_rule.test', ...describeRule(row) })
     })
@@ -182,9 +182,9 @@ export const notificationRuleOperations = [
   testNotificationRule,
 ]
 
-function requireReachable(row: NotificationRule | undefined, reach: Reach): NotificationRule {
+function requireReachable(row: NotificationRule | undefined, scope: Scope): NotificationRule {
   if (!row) throw gatewayError('not_found', 'The notification rule does not exist.')
-  assertWithinReach(reach, { workspaceId: row.workspace_id })
+  assertWithinScope(scope, { workspaceId: row.workspace_id })
   return row
 }
 

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../access/caller.ts'
-import { assertWithinReach, type Reach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { createSoftDeleteStore } from '../../../identity/soft-delete.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
@@ -23,7 +23,7 @@ export async function countDestinations(db: Db, workspaceId: string, type: strin
 /** A request that names a destination. */
 interface DestinationRequest {
   caller: Caller
-  reach: Reach
+  scope: Scope
   params: { id: string }
 }
 
@@ -37,9 +37,9 @@ export async function lockDestination(tx: Db, request: DestinationRequest): Prom
   return requireReachable(request, await destinations.lock(tx, caller.organizationId, params.id))
 }
 
-function requireReachable({ reach }: DestinationRequest, row: DestinationRow | undefined): DestinationRow {
+function requireReachable({ scope }: DestinationRequest, row: DestinationRow | undefined): DestinationRow {
   if (!row) throw destinationNotFoundError()
-  assertWithinReach(reach, { workspaceId: row.workspace_id })
+  assertWithinScope(scope, { workspaceId: row.workspace_id })
   return row
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { type ApiKey, findKey } from '../../../identity/keys.ts'
-import { assertWithinReach, type Reach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { type KeyUsage, loadKeyUsage, zeroUsage } from '../../../ledger/usage.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
@@ -12,21 +12,21 @@ export const hashParam = z.object({
 })
 
 /** Management keys belong to the whole organization. The keys of sessions are not managed. */
-export async function requireKey(db: Db, caller: Caller, reach: Reach, hash: string): Promise<ApiKey> {
+export async function requireKey(db: Db, caller: Caller, scope: Scope, hash: string): Promise<ApiKey> {
   const key = await findKey(db, caller.organizationId, hash)
   if (!key || key.source === 'session') throw keyNotFoundError()
   const workspaceId = key.kind === 'management' ? null : key.workspace_id
-  assertWithinReach(reach, { workspaceId, ownerId: key.creator_user_id })
+  assertWithinScope(scope, { workspaceId, ownerId: key.creator_user_id })
   return key
 }
 
 export async function requireChangeableKey(
   db: Db,
   caller: Caller,
-  reach: Reach,
+  scope: Scope,
   hash: string,
 ): Promise<ApiKey> {
-  const key = await requireKey(db, caller, reach, hash)
+  const key = await requireKey(db, caller, scope, hash)
   if (key.kind === 'management')
     throw gatewayError('forbidden', 'This is a management key: use /management-keys/{hash}.')
   return key

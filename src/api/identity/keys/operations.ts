@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
-import { coversAllWorkspaces, type ReachingRequest } from '../../../access/reachable-workspace.ts'
+import { coversAllWorkspaces, type ScopedRequest } from '../../../access/reachable-workspace.ts'
 import { transact } from '../../../access/transact.ts'
 import { type DataRegion, dataRegions } from '../../../formats/vocabulary.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
@@ -12,7 +12,7 @@ import { type ApiKey, createKey, deleteKey, lockKeyOwners, type NewKey } from '.
 import { resolveKeyLimit, resolveMaxKeyLimit } from '../../../identity/member-key-limit.ts'
 import { findMember } from '../../../identity/members.ts'
 import { loadOwnerAccount } from '../../../identity/owners.ts'
-import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, resolveVisibleOwner, type Scope } from '../../../identity/permissions/grant.ts'
 import { resolveWorkspace } from '../../../identity/workspaces.ts'
 import { loadCreditTotals } from '../../../ledger/entries.ts'
 import { resolveFreeRequestsPerDay } from '../../../ledger/free-limits.ts'
@@ -143,12 +143,12 @@ const listApiKeys = defineOperation({
 })
 
 async function resolveVisibleKeys(
-  context: ReachingRequest & { gateway: Gateway; query: { workspace_id?: string | undefined } },
+  context: ScopedRequest & { gateway: Gateway; query: { workspace_id?: string | undefined } },
 ): Promise<VisibleKeys> {
-  const { gateway, caller, reach, query } = context
-  if (query.workspace_id === undefined && coversAllWorkspaces(context)) return { workspaceId: null, reach }
+  const { gateway, caller, scope, query } = context
+  if (query.workspace_id === undefined && coversAllWorkspaces(context)) return { workspaceId: null, scope }
   const { id } = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
-  return { workspaceId: id, creatorUserId: resolveVisibleOwner(reach, id) }
+  return { workspaceId: id, creatorUserId: resolveVisibleOwner(scope, id) }
 }
 
 const createApiKey = defineOperation({
@@ -165,11 +165,11 @@ const createApiKey = defineOperation({
   errors: [409],
   response: z.strictObject({ data: keyRecord, key: z.string() }),
   handle: async (request) => {
-    const { gateway, caller, reach, body } = request
+    const { gateway, caller, scope, body } = request
     rejectPastExpiry(gateway, body.expires_at)
     const workspace = await resolveWorkspace(gateway.db, caller.organizationId, body.workspace_id)
     const creatorUserId = await resolveCreator(gateway, caller, body.creator_user_id)
-    assertWithinReach(reach, { workspaceId: workspace.id, ownerId: creatorUserId })
+    assertWithinScope(scope, { workspaceId: workspace.id, ownerId: creatorUserId })
     const input: NewKey = {
       organizationId: caller.organizationId,
       workspaceId: workspace.id,
@@ -203,8 +203,8 @@ const getKey = defineOperation({
   params: hashParam,
   errors: [404],
   response: z.strictObject({ data: keyRecord }),
-  handle: async ({ gateway, caller, reach, params }) => {
-    const key = await requireKey(gateway.db, caller, reach, params.hash)
+  handle: async ({ gateway, caller, scope, params }) => {
+    const key = await requireKey(gateway.db, caller, scope, params.hash)
     return { data: toKeyRecord(key, await loadUsage(gateway, key)) }
   },
 })
@@ -221,7 +221,7 @@ const updateApiKey = defineOperation({
   errors: [404, 409],
   response: z.strictObject({ data: keyRecord }),
   handle: async (request) => {
-    const { gateway, caller, reach, params, body } = request
+    const { gateway, caller, scope, params, body } = request
     const changes = {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.disabled !== undefined && { disabled: toFlag(body.disabled) }),
@@ -232,7 +232,7 @@ const updateApiKey = defineOperation({
       }),
     }
     const changed = await transact(request, async (tx, record) => {
-      const found = await requireChangeableKey(tx, caller, reach, params.hash)
+      const found = await requireChangeableKey(tx, caller, scope, params.hash)
       if (body.disabled === false) await lockKeyOwners(tx, found)
       const before = await lockKey(tx, caller.organizationId, params.hash)
       if (!before) throw keyNotFoundError()
@@ -257,8 +257,8 @@ const deleteApiKey = defineOperation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: (request) =>
     transact(request, async (tx, record) => {
-      const { gateway, caller, reach, params } = request
-      const key = await requireChangeableKey(tx, caller, reach, params.hash)
+      const { gateway, caller, scope, params } = request
+      const key = await requireChangeableKey(tx, caller, scope, params.hash)
       if (!(await deleteKey(tx, gateway.clock, key))) throw keyNotFoundError()
       record({ action: 'key.delete', ...describeKey(key), before: key })
       return { deleted: true as const }
@@ -277,15 +277,15 @@ export const keyOperations = [
 
 interface LimitedRequest {
   gateway: Gateway
-  reach: Reach
+  scope: Scope
 }
 
 function resolveLimit(
-  { gateway, reach }: LimitedRequest,
+  { gateway, scope }: LimitedRequest,
   workspaceId: string,
   { limit, limit_reset }: Pick<z.output<typeof createBody>, 'limit' | 'limit_reset'>,
 ): bigint | null {
-  const max = resolveMaxKeyLimit(gateway.settings, reach, workspaceId)
+  const max = resolveMaxKeyLimit(gateway.settings, scope, workspaceId)
   return resolveKeyLimit(max, { limit, reset: limit_reset, resetField: 'limit_reset' })
 }
 

@@ -42,9 +42,9 @@ export const rotateApiKey = defineOperation({
   errors: [404],
   response: rotatedKey,
   handle: async (request) => {
-    const { gateway, caller, reach, params, body } = request
+    const { gateway, caller, scope, params, body } = request
     const { key, secret } = await transact(request, async (tx, record) => {
-      await requireChangeableKey(tx, caller, reach, params.hash)
+      await requireChangeableKey(tx, caller, scope, params.hash)
       const before = await lockKey(tx, caller.organizationId, params.hash)
       if (!before) throw keyNotFoundError()
       const rotated = await rotateKey(tx, gateway.clock, before, body.overlap_seconds * 1000)

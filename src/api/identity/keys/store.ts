@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { searchKeys } from '../../../identity/key-search.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
-import type { Reach } from '../../../identity/permissions/grant.ts'
+import type { Scope } from '../../../identity/permissions/grant.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import type { ApiKeyTable } from '../../../platform/db/schema.ts'
 import { type Clock, isoNow } from '../../../platform/time/clock.ts'
@@ -11,7 +11,7 @@ const keysPerPage = 100
 /** The keys of a workspace, or of all; `creatorUserId`: only those of this member. */
 export type VisibleKeys =
   | { workspaceId: string; creatorUserId: string | null }
-  | { workspaceId: null; reach: Reach }
+  | { workspaceId: null; scope: Scope }
 
 interface KeyFilter {
   organizationId: string
@@ -56,7 +56,7 @@ function conditionsOf(visible: VisibleKeys): RawBuilder<boolean>[] {
     const inWorkspace = sql<boolean>`workspace_id = ${workspaceId}`
     return creatorUserId === null ? [inWorkspace] : [inWorkspace, sql`creator_user_id = ${creatorUserId}`]
   }
-  const { everywhere, workspaceIds, own } = visible.reach
+  const { everywhere, workspaceIds, own } = visible.scope
   if (everywhere) return []
   const inAny = (ids: ReadonlySet<string>) =>
     ids.size === 0 ? sql<boolean>`false` : sql<boolean>`workspace_id in (${sql.join([...ids])})`

@@ -16,7 +16,7 @@ import { promptSignIn, signOut } from '../../../http/pages/sign-in.ts'
 import { loadMemberGrant } from '../../../identity/member-grant.ts'
 import { resolveMaxKeyLimit } from '../../../identity/member-key-limit.ts'
 import type { Member } from '../../../identity/members.ts'
-import { assertWithinReach, type Reach, resolveReach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, resolveScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { requireDefaultWorkspace } from '../../../identity/workspaces.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { parseRequestUrl } from '../../../platform/http/request-url.ts'
@@ -33,8 +33,8 @@ const linkFields = ['callback_url', 'code_challenge', 'code_challenge_method', '
 const choiceFields = ['limit', 'usage_limit_type']
 
 /** Where a member may create keys. */
-async function resolveKeyReach({ db }: Gateway, member: Member): Promise<Reach> {
-  return resolveReach(await loadMemberGrant(db, member), 'keys:write')
+async function resolveKeyScope({ db }: Gateway, member: Member): Promise<Scope> {
+  return resolveScope(await loadMemberGrant(db, member), 'keys:write')
 }
 
 function parseCodeRequest(fields: Map<string, string>): CodeRequest {
@@ -56,9 +56,9 @@ async function showConsent(gateway: Gateway, request: Request): Promise<Response
   )
   validateCodeRequest(gateway, requested)
   const workspace = await requireDefaultWorkspace(gateway.db, visitor.member.organization_id)
-  const reach = await resolveKeyReach(gateway, visitor.member)
-  assertWithinReach(reach, { workspaceId: workspace.id, ownerId: visitor.member.id })
-  const maxLimit = resolveMaxKeyLimit(gateway.settings, reach, workspace.id)
+  const scope = await resolveKeyScope(gateway, visitor.member)
+  assertWithinScope(scope, { workspaceId: workspace.id, ownerId: visitor.member.id })
+  const maxLimit = resolveMaxKeyLimit(gateway.settings, scope, workspace.id)
   return renderConsentPage(gateway, {
     member: visitor.member,
     workspaceName: workspace.name,
@@ -83,7 +83,7 @@ async function handleDecision(gateway: Gateway, request: Request): Promise<Respo
   const owner = {
     organizationId: member.organization_id,
     userId: member.id,
-    reach: await resolveKeyReach(gateway, member),
+    scope: await resolveKeyScope(gateway, member),
     origin: originOfMember(gateway, request, member),
   }
   const { code } = await issueCode(gateway, owner, requested)

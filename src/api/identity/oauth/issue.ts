@@ -3,7 +3,7 @@ import type { AuditOrigin } from '../../../governance/audit/entry.ts'
 import { transactAs } from '../../../governance/audit/transaction.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { resolveKeyLimit, resolveMaxKeyLimit } from '../../../identity/member-key-limit.ts'
-import { assertWithinReach, type Reach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { resolveWorkspace } from '../../../identity/workspaces.ts'
 import { newToken } from '../../../platform/crypto/ids.ts'
 import { appOf, type CodeRequest, keyNameOf, validateCodeRequest } from './codes.ts'
@@ -13,7 +13,7 @@ interface CodeOwner {
   organizationId: string
   userId: string | null
   /** Where the owner may create keys. */
-  reach: Reach
+  scope: Scope
   origin: AuditOrigin
 }
 
@@ -25,8 +25,8 @@ export async function issueCode(gateway: Gateway, owner: CodeOwner, requested: C
   const app = appOf(requested.callback_url)
   return transactAs(gateway, owner.origin, async (tx, record) => {
     const workspace = await resolveWorkspace(tx, owner.organizationId, requested.workspace_id)
-    assertWithinReach(owner.reach, { workspaceId: workspace.id, ownerId: owner.userId })
-    const maxLimit = resolveMaxKeyLimit(settings, owner.reach, workspace.id)
+    assertWithinScope(owner.scope, { workspaceId: workspace.id, ownerId: owner.userId })
+    const maxLimit = resolveMaxKeyLimit(settings, owner.scope, workspace.id)
     const appId = await findOrCreateApp(tx, clock, owner.organizationId, app)
     const saved = await saveCode(tx, clock, code, {
       ...pkce,

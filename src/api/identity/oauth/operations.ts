@@ -38,9 +38,9 @@ const createAuthCode = defineOperation({
   errors: [409],
   response: z.strictObject({ data: authCode }),
   handle: async (request) => {
-    const { gateway, caller, reach, body } = request
+    const { gateway, caller, scope, body } = request
     const { organizationId, userId } = caller
-    const owner = { organizationId, userId, reach, origin: await resolveOrigin(request) }
+    const owner = { organizationId, userId, scope, origin: await resolveOrigin(request) }
     const { code, appId, createdAt } = await issueCode(gateway, owner, body)
     return { data: { id: code, app_id: appId, created_at: createdAt } }
   },

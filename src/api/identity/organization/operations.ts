@@ -85,8 +85,8 @@ const listOrganizationMembers = defineOperation({
     ids: idList.optional(),
   }),
   response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, reach, query }) => {
-    const workspaceIds = reach.everywhere ? null : [...reach.workspaceIds]
+  handle: async ({ gateway, caller, scope, query }) => {
+    const workspaceIds = scope.everywhere ? null : [...scope.workspaceIds]
     const filter = { workspaceIds, ids: query.ids, text: query.q }
     const { rows, total } = await listMembers(gateway.db, caller.organizationId, filter, query)
     return { data: rows.map(toMemberRecord), total_count: total }

@@ -5,7 +5,7 @@ import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { requireMember } from '../../../identity/members.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
-import { assertWithinReach, grantOfRole } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, grantOfRole } from '../../../identity/permissions/grant.ts'
 import { additionalRoles, type Role } from '../../../identity/permissions/roles.ts'
 import { findAssignableRole } from '../../../identity/roles.ts'
 import { resolveWorkspace } from '../../../identity/workspaces.ts'
@@ -50,9 +50,9 @@ const listMemberRoles = defineOperation({
   query: pageQuery,
   errors: [404],
   response: z.strictObject({ data: z.array(assignmentRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, reach, params, query }) => {
+  handle: async ({ gateway, caller, scope, params, query }) => {
     const member = await requireMember(gateway.db, caller.organizationId, params.id)
-    const workspaceIds = reach.everywhere ? null : [...reach.workspaceIds]
+    const workspaceIds = scope.everywhere ? null : [...scope.workspaceIds]
     const { rows, total } = await listAssignments(gateway.db, member.id, workspaceIds, query)
     return { data: rows.map(toAssignmentRecord), total_count: total }
   },
@@ -77,14 +77,14 @@ const assignMemberRole = defineOperation({
   response: z.strictObject({ data: assignmentRecord }),
   handle: (request) =>
     transact(request, async (tx, record) => {
-      const { gateway, caller, reach, params, body } = request
+      const { gateway, caller, scope, params, body } = request
       const { organizationId } = caller
       await lockOrganization(tx, organizationId)
       const member = await requireMember(tx, organizationId, params.id)
       const workspaceId = body.workspace_id
         ? (await resolveWorkspace(tx, organizationId, body.workspace_id)).id
         : null
-      assertWithinReach(reach, { workspaceId })
+      assertWithinScope(scope, { workspaceId })
       const role = await requireAssignableRole(tx, organizationId, body.role_id)
       assertMayDelegate(caller, grantOfRole({ role, workspaceId }))
       const assignment: RoleAssignmentRow = {
@@ -121,12 +121,12 @@ const removeMemberRole = defineOperation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: (request) =>
     transact(request, async (tx, record) => {
-      const { caller, reach, params } = request
+      const { caller, scope, params } = request
       await lockOrganization(tx, caller.organizationId)
       const member = await requireMember(tx, caller.organizationId, params.id)
       const before = await findAssignment(tx, member.id, params.assignment_id.toLowerCase())
       if (!before) throw gatewayError('not_found', 'The member does not have this role.')
-      assertWithinReach(reach, { workspaceId: before.workspace_id })
+      assertWithinScope(scope, { workspaceId: before.workspace_id })
       const role = await findAssignableRole(tx, caller.organizationId, before.role_id)
       if (role) assertMayDelegate(caller, grantOfRole({ role, workspaceId: before.workspace_id }))
       if (before.source === 'oidc')

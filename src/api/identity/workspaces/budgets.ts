@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { transact } from '../../../access/transact.ts'
 import { defineOperation } from '../../../http/operation.ts'
-import { assertWithinReach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope } from '../../../identity/permissions/grant.ts'
 import {
   lockWorkspace,
   requireWorkspace,
@@ -49,9 +49,9 @@ const listWorkspaceBudgets = defineOperation({
   params: workspaceParam,
   errors: [404],
   response: z.strictObject({ data: z.array(budgetRecord), include_byok_in_budgets: includeByok }),
-  handle: async ({ gateway, caller, reach, params }) => {
+  handle: async ({ gateway, caller, scope, params }) => {
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.workspace_ref)
-    assertWithinReach(reach, { workspaceId: workspace.id })
+    assertWithinScope(scope, { workspaceId: workspace.id })
     const budgets = await listBudgets(gateway.db, workspace.id)
     return {
       data: budgets.toSorted((a, b) => rankOf(a) - rankOf(b)).map(toBudgetRecord),
@@ -70,9 +70,9 @@ const getWorkspaceBudget = defineOperation({
   params: budgetParams,
   errors: [404],
   response: budgetResponse,
-  handle: async ({ gateway, caller, reach, params }) => {
+  handle: async ({ gateway, caller, scope, params }) => {
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.workspace_ref)
-    assertWithinReach(reach, { workspaceId: workspace.id })
+    assertWithinScope(scope, { workspaceId: workspace.id })
     const budgets = await listBudgets(gateway.db, workspace.id)
     const budget = budgets.find((candidate) => candidate.interval === params.interval)
     if (!budget) throw gatewayError('not_found', `The workspace has no ${params.interval} budget.`)
@@ -97,9 +97,9 @@ const putWorkspaceBudget = defineOperation({
   response: budgetResponse,
   handle: (request) =>
     transact(request, async (tx, record) => {
-      const { gateway, caller, reach, params, body } = request
+      const { gateway, caller, scope, params, body } = request
       const workspace = await lockWorkspace(tx, caller.organizationId, params.workspace_ref)
-      assertWithinReach(reach, { workspaceId: workspace.id })
+      assertWithinScope(scope, { workspaceId: workspace.id })
       const input = { workspaceId: workspace.id, interval: params.interval, limit: body.limit_usd }
       const existing = await listBudgets(tx, workspace.id)
       validateBudgetOrder(existing, input)
@@ -128,9 +128,9 @@ const deleteWorkspaceBudget = defineOperation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: (request) =>
     transact(request, async (tx, record) => {
-      const { caller, reach, params } = request
+      const { caller, scope, params } = request
       const workspace = await lockWorkspace(tx, caller.organizationId, params.workspace_ref)
-      assertWithinReach(reach, { workspaceId: workspace.id })
+      assertWithinScope(scope, { workspaceId: workspace.id })
       const before = await deleteBudget(tx, workspace.id, params.interval)
       if (before) record({ action: 'budget.delete', ...describeBudget(before), before })
       return { deleted: true as const }

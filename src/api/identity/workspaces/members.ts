@@ -6,7 +6,7 @@ import { defineOperation } from '../../../http/operation.ts'
 import { countActiveKeys } from '../../../identity/keys.ts'
 import { findMembers, joinWorkspace, type Member } from '../../../identity/members.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
-import { assertWithinReach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope } from '../../../identity/permissions/grant.ts'
 import { applyGrants, listGrantedUsers } from '../../../identity/scim-grants.ts'
 import { lockWorkspace, requireWorkspace, type Workspace } from '../../../identity/workspaces.ts'
 import type { Db } from '../../../platform/db/db.ts'
@@ -54,9 +54,9 @@ const listMembers = defineOperation({
   query: pageQuery,
   errors: [404],
   response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, reach, params, query }) => {
+  handle: async ({ gateway, caller, scope, params, query }) => {
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.id)
-    assertWithinReach(reach, { workspaceId: workspace.id })
+    assertWithinScope(scope, { workspaceId: workspace.id })
     const { rows, total } = await listWorkspaceMembers(gateway.db, workspace.id, query)
     return { data: rows.map(toMemberRecord), total_count: total }
   },
@@ -79,11 +79,11 @@ const addMembers = defineOperation({
   }),
   handle: (request) =>
     transact(request, async (tx, record) => {
-      const { gateway, caller, reach, params, body } = request
+      const { gateway, caller, scope, params, body } = request
       const { organizationId } = caller
       await lockOrganization(tx, organizationId)
       const workspace = await lockWorkspace(tx, organizationId, params.id)
-      assertWithinReach(reach, { workspaceId: workspace.id })
+      assertWithinScope(scope, { workspaceId: workspace.id })
       const members = await requireMembers(tx, organizationId, body.user_ids)
       assertMayAddToWorkspace(caller, workspace.id, ...members.map(({ role }) => role))
       const [workspaceIds, userIds] = [[workspace.id], body.user_ids]
@@ -111,10 +111,10 @@ const removeMembers = defineOperation({
   response: z.strictObject({ removed_count: z.int() }),
   handle: (request) =>
     transact(request, async (tx, record) => {
-      const { gateway, caller, reach, params, body } = request
+      const { gateway, caller, scope, params, body } = request
       await lockOrganization(tx, caller.organizationId)
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
-      assertWithinReach(reach, { workspaceId: workspace.id })
+      assertWithinScope(scope, { workspaceId: workspace.id })
       rejectDefaultWorkspace(workspace)
       const leaving = await listUsersInWorkspace(tx, workspace.id, body.user_ids)
       if (leaving.length === 0) return { removed_count: 0 }

@@ -7,7 +7,7 @@ import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { countActiveKeys, disableKeys } from '../../../identity/keys.ts'
 import { addWorkspace, lockOrganization } from '../../../identity/organizations.ts'
-import { assertWithinReach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope } from '../../../identity/permissions/grant.ts'
 import {
   lockWorkspace,
   requireWorkspace,
@@ -49,8 +49,8 @@ const listWorkspacesOperation = defineOperation({
     ids: idList.optional(),
   }),
   response: z.strictObject({ data: z.array(workspaceRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, reach, query }) => {
-    const reachable = reach.everywhere ? null : [...reach.workspaceIds]
+  handle: async ({ gateway, caller, scope, query }) => {
+    const reachable = scope.everywhere ? null : [...scope.workspaceIds]
     const filter = { reachable, ids: query.ids, text: query.q }
     const { rows, total } = await listWorkspaces(gateway.db, caller.organizationId, filter, query)
     return { data: rows.map(toWorkspaceRecord), total_count: total }
@@ -95,9 +95,9 @@ const getWorkspaceOperation = defineOperation({
   params: idParam,
   errors: [404],
   response: workspaceResponse,
-  handle: async ({ gateway, caller, reach, params }) => {
+  handle: async ({ gateway, caller, scope, params }) => {
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.id)
-    assertWithinReach(reach, { workspaceId: workspace.id })
+    assertWithinScope(scope, { workspaceId: workspace.id })
     return { data: toWorkspaceRecord(workspace) }
   },
 })
@@ -114,11 +114,11 @@ const updateWorkspaceOperation = defineOperation({
   errors: [404, 409],
   response: workspaceResponse,
   handle: (request) => {
-    const { gateway, caller, reach, params, body } = request
+    const { gateway, caller, scope, params, body } = request
     assertCallbackAllowed(gateway, body.video_callback_url, 'video_callback_url')
     return transact(request, async (tx, record) => {
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
-      assertWithinReach(reach, { workspaceId: workspace.id })
+      assertWithinScope(scope, { workspaceId: workspace.id })
       const changes = { ...toSettingColumns(body), ...encryptVideoSecret(gateway, workspace, body) }
       if (Object.keys(changes).length === 0) return { data: toWorkspaceRecord(workspace) }
       const sharesContent = await hasContentDestination(tx, workspace.id)

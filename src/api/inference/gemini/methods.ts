@@ -127,9 +127,9 @@ const methods: Readonly<Record<string, GeminiMethod>> = {
   fetchPredictOperation: {
     body: fetchOperationBody,
     handle: async (gateway, { caller, httpRequest, body }) => {
-      const reach = await authorize(gateway, caller, 'videos:read')
+      const scope = await authorize(gateway, caller, 'videos:read')
       const params = { jobId: readOperationId(body) }
-      const job = await requireJob({ gateway, caller, httpRequest, reach, params })
+      const job = await requireJob({ gateway, caller, httpRequest, scope, params })
       const modelPath = findCloudModel(httpRequest) ?? `models/${job.model}`
       return respondWithCloudOperation(gateway, job, modelPath, httpRequest)
     },

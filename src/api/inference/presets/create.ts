@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
-import { type ReachingRequest, resolveReachableWorkspace } from '../../../access/reachable-workspace.ts'
+import { resolveReachableWorkspace, type ScopedRequest } from '../../../access/reachable-workspace.ts'
 import { type AuditedRequest, transact } from '../../../access/transact.ts'
 import { chatBody } from '../../../formats/chat/schema.ts'
 import { messagesBody } from '../../../formats/messages/schema.ts'
 import { responsesBody } from '../../../formats/responses/schema.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
-import { assertWithinReach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope } from '../../../identity/permissions/grant.ts'
 import { findDefaultWorkspace } from '../../../identity/workspaces.ts'
 import { validateServerTools } from '../../../inference/tools/validate.ts'
 import type { Db } from '../../../platform/db/db.ts'
@@ -89,17 +89,17 @@ interface PresetContent {
 }
 
 async function saveVersion(
-  request: AuditedRequest & ReachingRequest,
+  request: AuditedRequest & ScopedRequest,
   slug: string,
   content: PresetContent,
 ): Promise<z.input<typeof presetResponse>> {
-  const { caller, reach } = request
+  const { caller, scope } = request
   const { clock, settings } = request.gateway
   return transact(request, async (tx, record) => {
     const { organizationId, userId: creatorUserId } = caller
     const newPreset = { organizationId, workspaceId: await resolveHome(tx, request), slug, creatorUserId }
     const preset = await lockOrCreatePreset(tx, clock, newPreset)
-    assertWithinReach(reach, { workspaceId: preset.workspace_id })
+    assertWithinScope(scope, { workspaceId: preset.workspace_id })
     await assertWithinCeiling(tx, settings.ceilings, 'presets', caller.organizationId)
     if (preset.status === 'archived') {
       throw gatewayError('conflict', 'The preset is archived: set its status to active or disabled first.')
@@ -125,9 +125,9 @@ async function saveVersion(
 }
 
 /** The workspace in which a new preset can be changed; null if only the whole organization may. */
-async function resolveHome(tx: Db, request: ReachingRequest): Promise<string | null> {
-  const { caller, reach } = request
-  if (!reach.everywhere) return (await resolveReachableWorkspace(tx, request, undefined)).id
+async function resolveHome(tx: Db, request: ScopedRequest): Promise<string | null> {
+  const { caller, scope } = request
+  if (!scope.everywhere) return (await resolveReachableWorkspace(tx, request, undefined)).id
   return (await findDefaultWorkspace(tx, caller.organizationId))?.id ?? null
 }
 

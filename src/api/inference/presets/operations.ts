@@ -3,7 +3,7 @@ import type { Caller } from '../../../access/caller.ts'
 import { transact } from '../../../access/transact.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { defineOperation } from '../../../http/operation.ts'
-import { assertWithinReach, type Reach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
@@ -50,8 +50,8 @@ const listPresetsOperation = defineOperation({
   permission: 'presets:read',
   query: pageQuery,
   response: z.strictObject({ data: z.array(presetRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, reach, query }) => {
-    const workspaceIds = reach.everywhere ? null : [...reach.workspaceIds]
+  handle: async ({ gateway, caller, scope, query }) => {
+    const workspaceIds = scope.everywhere ? null : [...scope.workspaceIds]
     const { rows, total } = await listPresets(gateway.db, caller.organizationId, workspaceIds, query)
     return { data: rows.map(toPresetRecord), total_count: total }
   },
@@ -183,24 +183,24 @@ export const presetOperations = [
 
 interface PresetRequest {
   caller: Caller
-  reach: Reach
+  scope: Scope
   params: { slug: string }
 }
 
 async function requireReachablePreset({
   gateway,
   caller,
-  reach,
+  scope,
   params,
 }: PresetRequest & { gateway: Gateway }): Promise<Preset> {
   const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
-  assertWithinReach(reach, { workspaceId: preset.workspace_id })
+  assertWithinScope(scope, { workspaceId: preset.workspace_id })
   return preset
 }
 
-async function lockReachablePreset(tx: Db, { caller, reach, params }: PresetRequest): Promise<Preset> {
+async function lockReachablePreset(tx: Db, { caller, scope, params }: PresetRequest): Promise<Preset> {
   const preset = await lockPreset(tx, caller.organizationId, params.slug)
-  assertWithinReach(reach, { workspaceId: preset.workspace_id })
+  assertWithinScope(scope, { workspaceId: preset.workspace_id })
   return preset
 }
 

@@ -8,7 +8,7 @@ import type { AuditedRequest } from '../../../access/transact.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { loadMemberGrant } from '../../../identity/member-grant.ts'
 import { requireMember } from '../../../identity/members.ts'
-import { type Reach, resolveReach } from '../../../identity/permissions/grant.ts'
+import { resolveScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { resolveWorkspace } from '../../../identity/workspaces.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { readBodyChunks } from '../../../platform/http/body-reader.ts'
@@ -48,17 +48,17 @@ export async function openUploadSession(
   const session = decryptSession(gateway, encrypted)
   if (!session || session.expiresAt <= gateway.clock.now()) throw uploadNotFoundError()
   const caller = await authenticateByHash(gateway, session.keyHash)
-  const reach = await resolveUploadReach(gateway, caller)
+  const scope = await resolveUploadScope(gateway, caller)
   const query = { workspace_id: session.workspaceId }
-  await authorizeWorkspace({ gateway, caller, reach, httpRequest, region, query })
+  await authorizeWorkspace({ gateway, caller, scope, httpRequest, region, query })
   return { session, caller }
 }
 
 /** What a member may do can have changed since their session started the upload. */
-async function resolveUploadReach(gateway: Gateway, caller: Caller): Promise<Reach> {
+async function resolveUploadScope(gateway: Gateway, caller: Caller): Promise<Scope> {
   if (caller.key.source !== 'session') return authorize(gateway, caller, 'files:write')
   const member = await requireMember(gateway.db, caller.organizationId, caller.userId ?? '')
-  return resolveReach(await loadMemberGrant(gateway.db, member), 'files:write')
+  return resolveScope(await loadMemberGrant(gateway.db, member), 'files:write')
 }
 
 function decryptSession({ vault }: Gateway, encrypted: string): UploadSession | undefined {

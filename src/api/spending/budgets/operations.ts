@@ -4,7 +4,7 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { findKey } from '../../../identity/keys.ts'
 import { findOrganization } from '../../../identity/organizations.ts'
-import { assertWithinReach, type Reach } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { requireWorkspace, type Workspace } from '../../../identity/workspaces.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { formatTimeCursor, parseTimeCursor, type TimePosition } from '../../../platform/time/time-cursor.ts'
@@ -49,7 +49,7 @@ interface ChildPage {
 interface PageRequest {
   gateway: Gateway
   caller: Caller
-  reach: Reach
+  scope: Scope
   query: z.output<typeof budgetsQuery>
 }
 
@@ -71,13 +71,13 @@ const listBudgetNodes = defineOperation({
     data: z.array(budgetNode),
     cursor: z.string().nullable().describe('The cursor of the next page; null on the last page.'),
   }),
-  handle: async ({ gateway, caller, reach, query }) => {
-    const request = { gateway, caller, reach, query }
+  handle: async ({ gateway, caller, scope, query }) => {
+    const request = { gateway, caller, scope, query }
     const [kind, id = '', userId] = query.parent.split(':')
     if (kind === 'organization') return listWorkspaceLevel(request)
     if (kind === 'key') return loadKeyLevel(request, id)
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, id)
-    assertWithinReach(reach, { workspaceId: workspace.id })
+    assertWithinScope(scope, { workspaceId: workspace.id })
     return kind === 'workspace'
       ? listMemberLevel(request, workspace)
       : listKeyLevel(request, workspace, userId === noMember ? null : (userId ?? null))
@@ -86,12 +86,12 @@ const listBudgetNodes = defineOperation({
 
 export const budgetTreeOperations = [listBudgetNodes]
 
-async function listWorkspaceLevel({ gateway, caller, reach, query }: PageRequest): Promise<ChildPage> {
+async function listWorkspaceLevel({ gateway, caller, scope, query }: PageRequest): Promise<ChildPage> {
   const { organizationId } = caller
-  const ids = reach.everywhere ? null : [...reach.workspaceIds]
+  const ids = scope.everywhere ? null : [...scope.workspaceIds]
   const page = { after: readCreatedAt(query.cursor), limit: query.limit }
   const [organization, workspaces] = await Promise.all([
-    reach.everywhere ? findOrganization(gateway.db, organizationId) : undefined,
+    scope.everywhere ? findOrganization(gateway.db, organizationId) : undefined,
     listWorkspacesAfter(gateway.db, organizationId, ids, page),
   ])
   return {
@@ -115,14 +115,14 @@ async function listMemberLevel({ gateway, query }: PageRequest, workspace: Works
 }
 
 async function listKeyLevel(
-  { gateway, reach, query }: PageRequest,
+  { gateway, scope, query }: PageRequest,
   workspace: Workspace,
   userId: string | null,
 ): Promise<ChildPage> {
   const parent = await loadOwnerNode(gateway, workspace, userId)
   const page = { after: readKeyNumber(query.cursor), limit: query.limit }
   const keys = await listKeysAfter(gateway.db, workspace.id, userId, page)
-  const owner = { workspace, userId, seesCredits: reach.everywhere }
+  const owner = { workspace, userId, seesCredits: scope.everywhere }
   const last = keys.length === query.limit ? keys.at(-1) : undefined
   return {
     parent,
@@ -132,14 +132,14 @@ async function listKeyLevel(
 }
 
 /** A key has no children: the page has the key alone. */
-async function loadKeyLevel({ gateway, caller, reach }: PageRequest, hash: string): Promise<ChildPage> {
+async function loadKeyLevel({ gateway, caller, scope }: PageRequest, hash: string): Promise<ChildPage> {
   const key = await findKey(gateway.db, caller.organizationId, hash)
   if (key?.kind !== 'inference' || key.source === 'session') {
     throw gatewayError('not_found', 'parent: the key does not exist.')
   }
-  assertWithinReach(reach, { workspaceId: key.workspace_id })
+  assertWithinScope(scope, { workspaceId: key.workspace_id })
   const workspace = await requireWorkspace(gateway.db, caller.organizationId, key.workspace_id)
-  const owner = { workspace, userId: key.creator_user_id, seesCredits: reach.everywhere }
+  const owner = { workspace, userId: key.creator_user_id, seesCredits: scope.everywhere }
   const [parent = null] = await loadKeyNodes(gateway, [key], owner)
   return { parent, data: [], cursor: null }
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { findKeysByHashPrefix, searchKeys } from '../../../identity/key-search.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
-import type { Reach } from '../../../identity/permissions/grant.ts'
+import type { Scope } from '../../../identity/permissions/grant.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { type FoundRow, isOneOf, type TextSearch } from './tables.ts'
 
@@ -16,9 +16,9 @@ interface FoundKeys {
 /** By the beginning of their hash, and by what is anywhere in their name or label. */
 export async function findKeys(
   db: Db,
-  { organizationId, reach, text, limit }: TextSearch,
+  { organizationId, scope, text, limit }: TextSearch,
 ): Promise<FoundKeys> {
-  const filter = isVisible(reach)
+  const filter = isVisible(scope)
   if (!filter) return { rows: [], isComplete: true }
   const prefix = text.toLowerCase()
   const byHash = hashPrefix.test(prefix)
@@ -30,7 +30,7 @@ export async function findKeys(
 }
 
 /** Null: the caller may see none. */
-function isVisible({ everywhere, workspaceIds, own }: Reach): RawBuilder<boolean> | null {
+function isVisible({ everywhere, workspaceIds, own }: Scope): RawBuilder<boolean> | null {
   if (everywhere) return sql<boolean>`1 = 1`
   const inWorkspaces = isOneOf('workspace_id', workspaceIds)
   if (!own || own.workspaceIds.size === 0) return workspaceIds.size === 0 ? null : inWorkspaces

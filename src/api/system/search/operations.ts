@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { reachOf } from '../../../access/authorize.ts'
+import { scopeOf } from '../../../access/authorize.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { maxExaminedKeys } from '../../../identity/key-search.ts'
-import type { Reach } from '../../../identity/permissions/grant.ts'
+import type { Scope } from '../../../identity/permissions/grant.ts'
 import type { Permission } from '../../../identity/permissions/permissions.ts'
 import { listReachableModels, type ModelViewer } from '../../../inference/plan/model-access.ts'
 import { queryInteger, searchText } from '../../../platform/validation/query-params.ts'
@@ -63,22 +63,22 @@ const searchObjects = defineOperation({
   handle: async (context) => {
     const { gateway, caller, query } = context
     const search = { organizationId: caller.organizationId, text: query.q, limit: query.limit }
-    const keys = await findKeys(gateway.db, { ...search, reach: reachOf(caller, 'keys:read') })
+    const keys = await findKeys(gateway.db, { ...search, scope: scopeOf(caller, 'keys:read') })
     const data: SearchResult[] = keys.rows.map((row) => ({ kind: 'key', ...row }))
     for (const kind of Object.keys(namedTables) as TableKind[]) {
-      const reach = reachOf(caller, tablePermissions[kind])
-      if (isEmpty(reach)) continue
-      const rows = await searchTable(gateway.db, namedTables[kind], { ...search, reach })
+      const scope = scopeOf(caller, tablePermissions[kind])
+      if (isEmpty(scope)) continue
+      const rows = await searchTable(gateway.db, namedTables[kind], { ...search, scope })
       data.push(...rows.map((row) => toResult(kind, row)))
     }
-    if (!isEmpty(reachOf(caller, 'models:read'))) data.push(...(await findModels(context, search)))
+    if (!isEmpty(scopeOf(caller, 'models:read'))) data.push(...(await findModels(context, search)))
     return { data, complete: keys.isComplete }
   },
 })
 
 export const searchOperations = [searchObjects]
 
-function isEmpty({ everywhere, workspaceIds }: Reach): boolean {
+function isEmpty({ everywhere, workspaceIds }: Scope): boolean {
   return !everywhere && workspaceIds.size === 0
 }
 

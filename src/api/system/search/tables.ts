@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Reach } from '../../../identity/permissions/grant.ts'
+import type { Scope } from '../../../identity/permissions/grant.ts'
 import { containsText } from '../../../platform/db/contains-text.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import type { Schema } from '../../../platform/db/schema.ts'
@@ -23,12 +23,12 @@ export interface NamedTable {
   /** Those that are not deleted. */
   isLive: RawBuilder<boolean>
   /** Those within the scope of the caller. */
-  isVisible: (reach: Reach) => RawBuilder<boolean>
+  isVisible: (scope: Scope) => RawBuilder<boolean>
 }
 
 export interface TextSearch {
   organizationId: string
-  reach: Reach
+  scope: Scope
   text: string
   limit: number
 }
@@ -37,13 +37,13 @@ export interface TextSearch {
 export async function searchTable(
   db: Db,
   named: NamedTable,
-  { organizationId, reach, text, limit }: TextSearch,
+  { organizationId, scope, text, limit }: TextSearch,
 ): Promise<FoundRow[]> {
   const { rows } = await sql<FoundRow>`
     select ${sql.ref(named.id)} as id, ${named.name} as name, ${named.description} as description,
       ${named.workspaceId} as workspace_id
     from ${sql.table(named.table)}
-    where organization_id = ${organizationId} and ${named.isLive} and ${named.isVisible(reach)}
+    where organization_id = ${organizationId} and ${named.isLive} and ${named.isVisible(scope)}
       and ${containsText(named.columns, text)}
     order by case when lower(substr(${named.name}, 1, ${text.length})) = lower(${text}) then 0 else 1 end,
       ${named.name}, ${sql.ref(named.id)}
@@ -59,7 +59,7 @@ export function isOneOf(column: string, values: Iterable<string>): RawBuilder<bo
 
 const all = sql<boolean>`1 = 1`
 
-function inReach(column: string): NamedTable['isVisible'] {
+function inScope(column: string): NamedTable['isVisible'] {
   return ({ everywhere, workspaceIds }) => (everywhere ? all : isOneOf(column, workspaceIds))
 }
 
@@ -75,7 +75,7 @@ export const namedTables = {
     workspaceId: sql<string>`id`,
     columns: ['name', 'slug', 'id'],
     isLive: isNotDeleted,
-    isVisible: inReach('id'),
+    isVisible: inScope('id'),
   },
   member: {
     table: 'members',
@@ -99,7 +99,7 @@ export const namedTables = {
     workspaceId: sql<string | null>`workspace_id`,
     columns: ['name', 'id'],
     isLive: all,
-    isVisible: inReach('workspace_id'),
+    isVisible: inScope('workspace_id'),
   },
   preset: {
     table: 'presets',
@@ -109,7 +109,7 @@ export const namedTables = {
     workspaceId: sql<string | null>`workspace_id`,
     columns: ['name', 'slug', 'id'],
     isLive: all,
-    isVisible: inReach('workspace_id'),
+    isVisible: inScope('workspace_id'),
   },
   destination: {
     table: 'destinations',
@@ -119,7 +119,7 @@ export const namedTables = {
     workspaceId: sql<string>`workspace_id`,
     columns: ['name', 'type', 'id'],
     isLive: isNotDeleted,
-    isVisible: inReach('workspace_id'),
+    isVisible: inScope('workspace_id'),
   },
   byok_key: {
     table: 'byok_keys',
@@ -129,6 +129,6 @@ export const namedTables = {
     workspaceId: sql<string | null>`workspace_id`,
     columns: ['name', 'provider', 'label', 'id'],
     isLive: isNotDeleted,
-    isVisible: inReach('workspace_id'),
+    isVisible: inScope('workspace_id'),
   },
 } as const satisfies Record<string, NamedTable>
