@@ -6,7 +6,7 @@ import { executableSuffix, isPresent, preparePython, run } from './toolchains.mj
 
 const folder = join(root, 'test', 'long')
 
-/** Each returns the environment variables with the paths of its programs, or none if its toolchain is missing. */
+/** Each resolves to the environment variables with the paths of its programs, or none if its toolchain is missing. */
 export const languages = {
   python: installPython,
   go: buildGo,
@@ -16,51 +16,51 @@ export const languages = {
   collector: buildCollector,
 }
 
-function installPython() {
-  const interpreter = preparePython(folder, 'python')
+async function installPython() {
+  const interpreter = await preparePython(folder, 'python')
   return interpreter ? { HEADGATE_TEST_PYTHON: interpreter } : {}
 }
 
 /** Its requests are random and may contain URLs to connect to: it runs in a network namespace with loopback only. */
-function installSchemathesis() {
+async function installSchemathesis() {
   const probe = ['--map-root-user', '--net', 'ip', 'link', 'set', 'lo', 'up']
   if (!isPresent('A private network namespace (Linux, unshare, ip)', 'unshare', probe)) return {}
-  const interpreter = preparePython(folder, 'openapi')
+  const interpreter = await preparePython(folder, 'openapi')
   return interpreter ? { HEADGATE_TEST_SCHEMATHESIS: interpreter } : {}
 }
 
 /** The engine of ClickHouse as a Python package: 180 MB to download, 560 MB on disk. */
-function installClickHouse() {
-  const interpreter = preparePython(folder, 'clickhouse')
+async function installClickHouse() {
+  const interpreter = await preparePython(folder, 'clickhouse')
   return interpreter ? { HEADGATE_TEST_CLICKHOUSE: interpreter } : {}
 }
 
-function buildGo() {
-  const output = buildGoModule('go', 'Go programs')
+async function buildGo() {
+  const output = await buildGoModule('go', 'Go programs')
   return output ? { HEADGATE_TEST_GO: output } : {}
 }
 
-function buildCollector() {
-  const output = buildGoModule('collector', 'OpenTelemetry Collector')
+async function buildCollector() {
+  const output = await buildGoModule('collector', 'OpenTelemetry Collector')
   return output ? { HEADGATE_TEST_COLLECTOR: join(output, `collector${executableSuffix}`) } : {}
 }
 
 /** The folder with the programs of a module; undefined without Go. */
-function buildGoModule(module, name) {
+async function buildGoModule(module, name) {
   const options = { cwd: join(folder, module), env: { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '' } }
   if (!isPresent(`Go of the version in test/long/${module}/go.mod`, 'go', ['list', '-m'], options))
     return undefined
   const output = join(folder, `.${module}`)
   // A trailing slash makes it a folder, which is created.
-  run(name, 'go', ['build', '-mod=readonly', '-buildvcs=false', '-o', `${output}/`, './...'], options)
+  await run(name, 'go', ['build', '-mod=readonly', '-buildvcs=false', '-o', `${output}/`, './...'], options)
   return output
 }
 
-function buildRust() {
+async function buildRust() {
   const target = join(folder, '.rust')
   const options = { cwd: join(folder, 'rust'), env: { ...process.env, CARGO_TARGET_DIR: target } }
   const probe = ['metadata', '--no-deps', '--offline', '--format-version', '1']
   if (!isPresent('Rust with edition 2024', 'cargo', probe, options)) return {}
-  run('Rust programs', 'cargo', ['build', '--locked', '--quiet'], options)
+  await run('Rust programs', 'cargo', ['build', '--locked', '--quiet'], options)
   return { HEADGATE_TEST_RUST: join(target, 'debug', `headgate-clients${executableSuffix}`) }
 }

@@ -14,7 +14,7 @@ const startMs = 30_000
 
 /** Its URL, with the credential and the bucket, and how to stop it; null if it is not available. */
 export async function startS3() {
-  const interpreter = preparePython(join(root, 'test', 'support'), 's3-server')
+  const interpreter = await preparePython(join(root, 'test', 'support'), 's3-server')
   if (!interpreter) return null
   const folder = mkdtempSync(join(tmpdir(), 'headgate-s3-'))
   mkdirSync(join(folder, bucket))

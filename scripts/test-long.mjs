@@ -29,7 +29,8 @@ if (unknown.length > 0) {
 
 ensureInstalled({ dev: true })
 ensureInstalled({ dev: true, folder: 'test/clients' })
-const programPaths = Object.assign({}, ...selected.map((name) => parts[name]()))
+const programPaths = {}
+for (const name of selected) Object.assign(programPaths, await parts[name]())
 
 const url = process.env.TEST_DATABASE_URL
 const postgres = url ? { url, stop: () => undefined } : await startPostgres()

@@ -24,7 +24,10 @@ const workers = options.workers ?? Math.ceil(availableParallelism() * 1.5)
 /** What has to be ended with the run, the last first. */
 const cleanUps = []
 let failedCheck = null
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => exit(130))
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130))
+process.on('exit', () => {
+  for (const end of cleanUps.splice(0).reverse()) end()
+})
 
 ensureInstalled({ dev: true })
 ensureInstalled({ dev: true, folder: 'test/clients' })
@@ -39,22 +42,21 @@ const buildInfo = (name) =>
   changed ? ['--incremental', '--tsBuildInfoFile', join(root, '.cache', `${name}.tsbuildinfo`)] : []
 const checks = listChecks()
 
-if (options.checksOnly) exit((await runChecks()) ? 0 : 1)
+if (options.checksOnly) process.exit((await runChecks()) ? 0 : 1)
 
 const graph = new ImportGraph(root)
 const files = selectFiles()
 if (files.length === 0) {
   const isDone = options.changed !== undefined && (await runChecks())
   process.stdout.write(isDone ? 'No test is affected.\n' : 'No test file matches.\n')
-  exit(isDone ? 0 : 1)
+  process.exit(isDone ? 0 : 1)
 }
 
 cleanUps.push(createScratchFolder())
-const variables = await prepareServices((module) => files.some((file) => graph.needs(file, module)), cleanUps)
-if (!variables) exit(1)
-
-// Next to the tests, which often wait.
+// Next to the preparation and the tests, which often wait.
 const checking = options.words.length === 0 ? runChecks() : true
+const variables = await prepareServices((module) => files.some((file) => graph.needs(file, module)), cleanUps)
+if (!variables) process.exit(1)
 const outcomes = []
 for (let round = 1; round <= options.repeat; round++) {
   if (options.repeat > 1) process.stdout.write(`\nRun ${round} of ${options.repeat}\n`)
@@ -65,7 +67,8 @@ if (!areChecked) process.stdout.write(`\nThe check failed: ${failedCheck}. See a
 const failed = outcomes.filter((outcome) => outcome.failed > 0).length
 if (options.repeat > 1)
   process.stdout.write(`\n${options.repeat - failed} of ${options.repeat} runs passed\n`)
-exit(areChecked && failed === 0 ? 0 : 1)
+process.stdout.write(`With the preparation and the checks: ${formatTime(performance.now())}\n`)
+process.exit(areChecked && failed === 0 ? 0 : 1)
 
 function readOptions() {
   try {
@@ -90,7 +93,7 @@ function listChanged(ref) {
     const { status, stdout, stderr } = spawnSync('git', args, { cwd: root, encoding: 'utf8' })
     if (status === 0) return stdout.split('\n').filter(Boolean)
     process.stderr.write(stderr)
-    return exit(2)
+    return process.exit(2)
   }
   return [...git('diff', '--name-only', ref, '--'), ...git('ls-files', '--others', '--exclude-standard')]
 }
@@ -200,9 +203,4 @@ function printSummary({ passed, failed, skipped, files: failedFiles }, progress,
 
 function tool(name, file) {
   return join(root, 'node_modules', name, file)
-}
-
-function exit(status) {
-  for (const end of cleanUps.splice(0).reverse()) end()
-  return process.exit(status)
 }

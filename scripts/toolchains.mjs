@@ -1,5 +1,6 @@
 // Installs what the tests need in other languages, into folders that git ignores.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,7 +8,7 @@ const isWindows = process.platform === 'win32'
 export const executableSuffix = isWindows ? '.exe' : ''
 
 /** The interpreter of an environment with the packages of `<folder>/<name>/requirements.txt`; undefined without Python. */
-export function preparePython(folder, name) {
+export async function preparePython(folder, name) {
   const python = isWindows ? 'python' : 'python3'
   const probe = 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))'
   if (!isPresent('Python 3.10', python, ['-c', probe])) return undefined
@@ -17,11 +18,11 @@ export function preparePython(folder, name) {
   const installed = join(home, 'requirements.txt')
   if (!isSame(requirements, installed)) {
     rmSync(home, { recursive: true, force: true })
-    run(`Python environment of ${name}`, python, ['-m', 'venv', home])
+    await run(`Python environment of ${name}`, python, ['-m', 'venv', home])
     const quiet = ['--quiet', '--no-input', '--disable-pip-version-check']
     // Only wheels, so that no script of a package runs.
     const exact = ['--only-binary', ':all:', '--no-deps', '-r', requirements]
-    run(`Python packages of ${name}`, interpreter, ['-m', 'pip', 'install', ...quiet, ...exact])
+    await run(`Python packages of ${name}`, interpreter, ['-m', 'pip', 'install', ...quiet, ...exact])
     copyFileSync(requirements, installed)
   }
   return interpreter
@@ -36,9 +37,9 @@ export function isPresent(name, command, args, options = {}) {
   return false
 }
 
-export function run(name, command, args, options = {}) {
+export async function run(name, command, args, options = {}) {
   process.stderr.write(`Installing the ${name}...\n`)
-  const { status } = spawnSync(command, args, { ...options, stdio: ['ignore', 2, 2] })
+  const [status] = await once(spawn(command, args, { ...options, stdio: ['ignore', 2, 2] }), 'close')
   if (status === 0) return
   process.stderr.write(`The ${name} could not be installed; see the lines above.\n`)
   process.exit(1)

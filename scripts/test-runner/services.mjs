@@ -1,5 +1,7 @@
-// What test files need besides Bun: databases, a browser, compiled programs. Only what the selected files import.
-import { spawnSync } from 'node:child_process'
+// What test files need besides Bun: databases, a browser, compiled programs. Only what the selected files import, all at
+// a time.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { prepareBubblewrap } from '../bubblewrap.mjs'
@@ -38,25 +40,25 @@ const services = [
   {
     module: 'test/support/chromium.ts',
     missing: 'Chromium: install it, or set TEST_CHROMIUM. Without it, the tests in a browser are skipped.',
-    prepare: () => {
+    prepare: async () => {
       const chromium = prepareChromium()
-      if (chromium) spawnSync(process.execPath, ['scripts/console.mjs'], { cwd: root, stdio: 'inherit' })
+      if (chromium) await run(process.execPath, ['scripts/console.mjs'], 'inherit')
       return chromium && { TEST_CHROMIUM: chromium }
     },
   },
   {
     module: 'test/support/otlp.ts',
     missing: 'the Python packages of OTLP. Without them, exports are not decoded.',
-    prepare: () => {
-      const python = preparePython(join(root, 'test', 'support'), 'otlp-decoder')
+    prepare: async () => {
+      const python = await preparePython(join(root, 'test', 'support'), 'otlp-decoder')
       return python && { TEST_OTLP_PYTHON: python }
     },
   },
   {
     module: 'test/support/program.ts',
     missing: 'the compiled server. Without it, tests start it from source.',
-    prepare: () => {
-      spawnSync(process.execPath, ['scripts/compiled.mjs'], { cwd: root, stdio: 'inherit' })
+    prepare: async () => {
+      await run(process.execPath, ['scripts/compiled.mjs'], 'inherit')
       const program = findCompiled()
       return program && { TEST_PROGRAM: program }
     },
@@ -70,15 +72,20 @@ const services = [
 
 /** The variables for the tests; in CI, null if something is missing. Adds to `cleanUps` what ends with the run. */
 export async function prepareServices(isNeeded, cleanUps) {
-  const variables = {}
-  const missing = []
-  for (const service of services.filter(({ module }) => isNeeded(module))) {
-    const prepared = await service.prepare(cleanUps)
-    if (prepared) Object.assign(variables, prepared)
-    else missing.push(service.missing)
-  }
-  for (const text of missing) process.stderr.write(`Missing: ${text}\n`)
-  return missing.length > 0 && process.env.CI ? null : variables
+  const needed = services.filter(({ module }) => isNeeded(module))
+  const prepared = await Promise.all(needed.map((service) => service.prepare(cleanUps)))
+  const missing = needed.filter((_, index) => !prepared[index])
+  for (const service of missing) process.stderr.write(`Missing: ${service.missing}\n`)
+  return missing.length > 0 && process.env.CI ? null : Object.assign({}, ...prepared)
+}
+
+/** Resolves to the status of a program. */
+async function run(command, args, output) {
+  const [status] = await once(
+    spawn(command, args, { cwd: root, stdio: ['ignore', output, 'inherit'] }),
+    'close',
+  )
+  return status
 }
 
 async function preparePostgres(cleanUps) {
@@ -96,13 +103,12 @@ async function preparePostgres(cleanUps) {
   return { TEST_DATABASE_URL: postgres.url, TEST_DATABASE_PRIVATE: 'true' }
 }
 
-function compileFaultProgram(cleanUps) {
+async function compileFaultProgram(cleanUps) {
   mkdirSync(join(root, '.cache'), { recursive: true })
   const folder = mkdtempSync(join(root, '.cache', 'faults-'))
   cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
   const program = join(folder, 'headgate')
   const sources = ['test/faults/program.ts', 'test/faults/kill-points.ts']
-  const options = { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }
-  const { status } = spawnSync(findBunBinary(), ['scripts/compile.ts', program, ...sources], options)
+  const status = await run(findBunBinary(), ['scripts/compile.ts', program, ...sources], 'ignore')
   return status === 0 ? { TEST_FAULT_PROGRAM: program } : null
 }
