@@ -11,10 +11,10 @@ import { createScratchFolder } from './scratch.mjs'
 import { readArguments } from './test-runner/arguments.mjs'
 import { Display } from './test-runner/display.mjs'
 import { ImportGraph } from './test-runner/imports.mjs'
-import { readTimings, writeShuffled } from './test-runner/order.mjs'
+import { readTimings, writeMixed, writeShuffled } from './test-runner/order.mjs'
 import { formatTime, Progress } from './test-runner/progress.mjs'
 import { Results } from './test-runner/results.mjs'
-import { prepareServices } from './test-runner/services.mjs'
+import { prepareServices, waitsForProcess } from './test-runner/services.mjs'
 
 const timingsPath = join(root, 'test', 'timings.json')
 const options = readOptions()
@@ -177,13 +177,18 @@ function listBunOptions(folder) {
     '--preload=./test/support/file-times.ts',
   ]
   if (pattern !== undefined) list.push('-t', pattern)
-  if (updatesTimings) list.push('--update-timings')
-  if (seed === undefined) return [...list, `--timings=${timingsPath}`]
+  if (updatesTimings) return [...list, '--update-timings', `--timings=${timingsPath}`]
+  const order = join(folder, 'timings.json')
+  writeOrder(order, seed)
+  return [...list, `--timings=${order}`]
+}
+
+function writeOrder(path, seed) {
+  const waits = (file) => waitsForProcess((module) => graph.needs(file, module))
+  if (seed === undefined) return writeMixed(path, files, readTimings(timingsPath), waits)
   const chosen = seed ?? randomInt(1, 2 ** 31)
   process.stdout.write(`Order of --shuffle=${chosen}\n`)
-  const shuffled = join(folder, 'timings.json')
-  writeShuffled(shuffled, files, chosen)
-  return [...list, `--timings=${shuffled}`]
+  return writeShuffled(path, files, chosen)
 }
 
 function printSummary({ passed, failed, skipped, files: failedFiles }, progress, ms) {

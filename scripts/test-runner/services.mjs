@@ -12,7 +12,10 @@ import { startPostgres } from '../postgres.mjs'
 import { startS3 } from '../s3.mjs'
 import { preparePython } from '../toolchains.mjs'
 
-/** Each: the module that uses it, what is missing without it and what that means, and how to prepare its variables. */
+/**
+ * Each: the module that uses it, what is missing without it and what that means, and how to prepare its variables.
+ * `isProcess`: the tests that use it start it, and mostly wait for it.
+ */
 const services = [
   {
     module: 'test/support/databases.ts',
@@ -39,6 +42,7 @@ const services = [
   },
   {
     module: 'test/support/chromium.ts',
+    isProcess: true,
     missing: 'Chromium: install it, or set TEST_CHROMIUM. Without it, the tests in a browser are skipped.',
     prepare: async () => {
       const chromium = prepareChromium()
@@ -56,6 +60,7 @@ const services = [
   },
   {
     module: 'test/support/program.ts',
+    isProcess: true,
     missing: 'the compiled server. Without it, tests start it from source.',
     prepare: async () => {
       await run(process.execPath, ['scripts/compiled.mjs'], 'inherit')
@@ -65,10 +70,16 @@ const services = [
   },
   {
     module: 'test/faults/gateways.ts',
+    isProcess: true,
     missing: 'the compiled server with kill points. Without it, the tests of crashes start it from source.',
     prepare: compileFaultProgram,
   },
 ]
+
+/** Whether tests mostly wait for other processes, by the modules that they need. */
+export function waitsForProcess(isNeeded) {
+  return services.some(({ module, isProcess }) => isProcess && isNeeded(module))
+}
 
 /** The variables for the tests; in CI, null if something is missing. Adds to `cleanUps` what ends with the run. */
 export async function prepareServices(isNeeded, cleanUps) {

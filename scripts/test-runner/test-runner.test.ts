@@ -21,7 +21,7 @@ const load = (name: string) => import(join(import.meta.dir, `${name}.mjs`))
 const { readArguments }: { readArguments(args: string[]): Options } = await load('arguments')
 const { Results, repeatCommand }: ResultsModule = await load('results')
 const { ImportGraph }: GraphModule = await load('imports')
-const { writeShuffled, readTimings }: OrderModule = await load('order')
+const { writeMixed, writeShuffled, readTimings }: OrderModule = await load('order')
 const { Progress }: ProgressModule = await load('progress')
 
 interface ResultsModule {
@@ -45,6 +45,12 @@ interface GraphModule {
 }
 interface OrderModule {
   writeShuffled(path: string, files: string[], seed: number): void
+  writeMixed(
+    path: string,
+    files: string[],
+    timings: Record<string, number>,
+    waits: (file: string) => boolean,
+  ): void
   readTimings(path: string): Record<string, number>
 }
 interface ProgressModule {
@@ -209,6 +215,16 @@ test('a seed always leads to the same order, and another seed to another', () =>
   }
   expect(order(1)).toEqual(order(1))
   expect(order(1)).not.toEqual(order(2))
+})
+
+test('files that wait are spread among those that compute, the longest of each kind first', () => {
+  const path = join(folder, 'timings.json')
+  const timings = { wait1: 40, wait2: 60, compute1: 10, compute2: 20, compute3: 30, compute4: 40 }
+  const files = [...Object.keys(timings), 'compute-new']
+  writeMixed(path, files, timings, (file) => file.startsWith('wait'))
+  const times = readTimings(path)
+  const order = files.toSorted((a, b) => times[b]! - times[a]!)
+  expect(order).toEqual(['wait2', 'compute4', 'compute3', 'wait1', 'compute2', 'compute1', 'compute-new'])
 })
 
 test('progress: files that ended and run, and the slowest', () => {
