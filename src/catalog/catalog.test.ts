@@ -275,3 +275,25 @@ test('the sandbox has a labeled model for every output modality, paid ones with 
     expect(model.top_endpoint.price_state).toBe(model.id.endsWith(':free') ? 'free' : 'priced')
   }
 })
+
+describe('a new catalog', () => {
+  const modelsBy = (options: Wishes, provider: string) =>
+    build(options).models.filter(({ endpoints }) => endpoints.some((one) => one.provider.slug === provider))
+
+  test('has the models whose declaration and providers are the same, not compiled again', () => {
+    const before = build().models
+    const after = build({ models: [onLocal()], declaredProviders: [local] }).models
+    expect(before.length).toBeGreaterThan(100)
+    expect(after.filter((model) => !before.includes(model)).map(({ id }) => id)).toEqual(['acme/fast-1'])
+  })
+
+  test('compiles the models of a provider with another credential, and leaves earlier ones unchanged', () => {
+    const keyOf = (models: typeof before) =>
+      models[0]?.endpoints.find(({ provider }) => provider.slug === 'groq')?.provider.installation.credential
+    const before = modelsBy({ environment: { GROQ_API_KEY: 'one' } }, 'groq')
+    const after = modelsBy({ environment: { GROQ_API_KEY: 'two' } }, 'groq')
+    expect(keyOf(before)).toEqual({ kind: 'token', token: 'one' })
+    expect(keyOf(after)).toEqual({ kind: 'token', token: 'two' })
+    expect(after.some((model) => before.includes(model))).toBe(false)
+  })
+})

@@ -52,6 +52,8 @@ function createListingTime({ declaredAt }: DeclaredCatalog): (model: DeclaredMod
   return ({ id, created }) => created || (declaredAt?.get(id) ?? snapshot)
 }
 
+type BuiltInModel = NonNullable<Provider['models']>[number]
+
 export interface SourcedModel {
   model: DeclaredModel
   source: 'headgate.yaml' | 'snapshot' | 'built_in'
@@ -69,9 +71,17 @@ export function mergeDeclaredModels({
   for (const model of settings.models) add(model, 'headgate.yaml')
   for (const model of readSnapshot().models) add(model, 'snapshot')
   for (const model of providers.flatMap((provider) => provider.models ?? [])) {
-    add(declaredModel.parse(model), 'built_in')
+    add(parseBuiltIn(model), 'built_in')
   }
   return merged
+}
+
+const builtInModels = new WeakMap<BuiltInModel, DeclaredModel>()
+
+function parseBuiltIn(model: BuiltInModel): DeclaredModel {
+  const parsed = builtInModels.get(model) ?? declaredModel.parse(model)
+  builtInModels.set(model, parsed)
+  return parsed
 }
 
 export function buildProviders({

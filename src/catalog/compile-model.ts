@@ -13,21 +13,53 @@ import type { Provider } from './provider.ts'
 
 const textOnly: Model['input_modalities'] = ['text']
 
+/** What a model is compiled from besides its declaration. */
+interface CompiledModel {
+  /** Those of its endpoints. */
+  providers: readonly (CatalogProvider | undefined)[]
+  vendor: VendorName | null
+  listedAt: number
+  models: Model[]
+}
+
+/** The latest of each declaration: a change of one model or provider leaves hundreds of others as they are. */
+const compiledModels = new WeakMap<DeclaredModel, CompiledModel>()
+
 /** Empty for a model without any known provider. */
 export function compileModel(
   declared: DeclaredModel,
-  providers: ReadonlyMap<string, CatalogProvider>,
+  providersBySlug: ReadonlyMap<string, CatalogProvider>,
   vendors: ReadonlyMap<string | undefined, VendorName | undefined>,
   listedAt: number,
 ): Model[] {
+  const providers = declared.endpoints.map(({ provider }) => providersBySlug.get(provider))
+  const vendor = vendors.get(authorOf(declared)) ?? null
+  const known = compiledModels.get(declared)
+  const isSame =
+    known?.vendor === vendor &&
+    known.listedAt === listedAt &&
+    known.providers.every((provider, index) => provider === providers[index])
+  if (isSame) return known.models
+  const models = compile(declared, { providers, vendor, listedAt })
+  compiledModels.set(declared, { providers, vendor, listedAt, models })
+  return models
+}
+
+function authorOf({ id }: DeclaredModel): string {
+  return id.slice(0, id.indexOf('/'))
+}
+
+function compile(
+  declared: DeclaredModel,
+  { providers, vendor, listedAt }: Omit<CompiledModel, 'models'>,
+): Model[] {
   const { endpoints: declaredEndpoints, canonical_slug, ...rest } = declared
-  const endpoints = declaredEndpoints.flatMap((endpoint) => {
-    const provider = providers.get(endpoint.provider)
+  const endpoints = declaredEndpoints.flatMap((endpoint, index) => {
+    const provider = providers[index]
     return provider ? [toEndpoint(endpoint, declared, provider)] : []
   })
   const topEndpoint = findTopEndpoint(endpoints)
   if (!topEndpoint) return []
-  const author = declared.id.slice(0, declared.id.indexOf('/'))
   const slug = canonical_slug ?? declared.id.replace(/:.*$/, '')
   return [
     {
@@ -36,9 +68,9 @@ export function compileModel(
       input_modalities: rest.input_modalities ?? textOnly,
       declares_input: rest.input_modalities !== undefined,
       canonical_slug: slug,
-      author,
+      author: authorOf(declared),
       listed_at: listedAt,
-      vendor: vendors.get(author) ?? null,
+      vendor,
       endpoints,
       callable: sortCheapestFirst(endpoints.filter(({ provider }) => provider.enabled)),
       top_endpoint: topEndpoint,

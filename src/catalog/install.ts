@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import type { Environment } from '../config.ts'
 import {
   type Credential,
@@ -14,14 +15,24 @@ import type { CatalogProvider, ProviderInstallation } from './model.ts'
 import type { Provider } from './provider.ts'
 import { readSettings, resolveAddress, type SettingName } from './provider-settings.ts'
 
-/** A provider with its credential and settings from headgate.yaml and the environment. */
+/** The latest of each provider. */
+const installedProviders = new WeakMap<Provider, CatalogProvider>()
+
+/**
+ * A provider with its credential and settings from headgate.yaml and the environment. The same object as before if
+ * nothing has changed, so that its endpoints need not be compiled again.
+ */
 export function installProvider(
   provider: Provider,
   declared: DeclaredProvider | undefined,
   environment: Environment,
 ): CatalogProvider {
   const installation = resolveInstallation(provider, declared, environment)
-  return { ...provider, installation, enabled: isComplete(provider, installation) }
+  const known = installedProviders.get(provider)
+  if (known && isDeepStrictEqual(known.installation, installation)) return known
+  const installed = { ...provider, installation, enabled: isComplete(provider, installation) }
+  installedProviders.set(provider, installed)
+  return installed
 }
 
 function resolveInstallation(

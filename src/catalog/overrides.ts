@@ -37,6 +37,7 @@ export function applyOverrides(
   vault: Vault,
 ): Pick<CatalogOverrides, 'declared' | 'problems'> {
   const problems = new Map<string, GatewayError>()
+  if (rows.length === 0) return { declared: sources.settings, problems }
   const applyEach = (kind: OverrideRow['kind'], apply: (row: OverrideRow) => void) => {
     for (const row of rows.filter((candidate) => candidate.kind === kind)) {
       try {
