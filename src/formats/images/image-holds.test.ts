@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import snapshot from '../../catalog/snapshot.json'
+import { readSnapshot } from '../../catalog/snapshot.ts'
 import { computeCost } from '../../ledger/cost.ts'
 import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
 import { computeRequestSize } from '../call/size.ts'
@@ -11,10 +11,9 @@ const at = Date.parse('2031-01-01')
 const prompt = 'A tree on a hill'
 
 /** The endpoints of the catalog whose images are billed by tokens that are known. */
-const endpoints = snapshot.models.flatMap(({ id, endpoints }) =>
-  endpoints.flatMap(({ upstream_model, ...endpoint }) => {
+const endpoints = readSnapshot().models.flatMap(({ id, endpoints }) =>
+  endpoints.flatMap(({ upstream_model, pricing }) => {
     const image_tokens = findImageTokens(upstream_model)
-    const pricing = 'pricing' in endpoint ? endpoint.pricing : undefined
     if (!image_tokens || !pricing) return []
     const limits = { context_length: null, max_completion_tokens: null, max_prompt_tokens: null }
     return [{ id, capacity: { ...limits, pricing: pricing as never, image_tokens }, image_tokens }]
