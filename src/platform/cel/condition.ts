@@ -253,7 +253,7 @@ function callFunction(name: Token, args: Expression[]): Expression {
   return { type: 'int', at: name.at, evaluate: (values) => sizeOf(argument.evaluate(values)) }
 }
 
-/** Of a string the number of code points, as CEL defines. */
+/** The number of code points of a string, as CEL defines it, or of the items of a list. */
 function sizeOf(value: Value): number {
   return typeof value === 'string' ? [...value].length : listOf(value).length
 }

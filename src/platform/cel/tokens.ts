@@ -7,7 +7,7 @@ export class CelError extends Error {
 
 export interface Token {
   kind: 'name' | 'string' | 'int' | 'symbol' | 'end'
-  /** Of a string its value, of the others the text. */
+  /** The decoded value of a string, the source text of any other token. */
   text: string
   at: number
 }

@@ -1,6 +1,6 @@
-/** Beyond this, the events of a reply are dropped except the last one; the reply continues. */
+/** Characters of the events of a reply; beyond it, all but the last event are dropped, and the reply continues. */
 const maxCharacters = 16 * 1024 * 1024
-/** Of all event logs of a node together. */
+/** Characters of all event logs of a node together. */
 const maxCharactersPerNode = 128 * 1024 * 1024
 
 /** Characters in the event logs of a node. */
@@ -12,7 +12,7 @@ export interface LogBudget {
 export class EventLog {
   readonly #budget: LogBudget
   #events: string[] = []
-  /** Of all events, including dropped ones. */
+  /** Number of all events, including dropped ones. */
   #count = 0
   #size = 0
   #isDropped = false
@@ -79,7 +79,7 @@ export class EventLog {
   }
 }
 
-/** Why a run was stopped early. */
+/** The reason a run was stopped early. */
 export type StopReason = 'cancelled' | 'shutdown'
 
 /** A background reply in progress. */
@@ -144,7 +144,7 @@ export class BackgroundRuns {
     return this.#runs.get(id)
   }
 
-  /** How many are in progress. */
+  /** Number of runs in progress. */
   get size(): number {
     return this.#runs.size
   }

@@ -10,11 +10,11 @@ const entryOverheadBytes = 256
 
 /** A cache of byte arrays with expiry, bounded by size; the least recently used entry is evicted first. */
 export class ByteCache {
-  /** In order of last use. */
+  /** Entries in order of last use. */
   readonly #entries = new Map<string, ByteCacheEntry>()
   #size = 0
 
-  /** In bytes. */
+  /** Total bytes of all entries. */
   get size(): number {
     return this.#size
   }

@@ -3,13 +3,13 @@ import { WorkerThread } from './worker-thread.ts'
 
 export interface TaskLimits {
   milliseconds: number
-  /** By how much the memory of the process may grow meanwhile: a small document can unpack to gigabytes. */
+  /** Bytes by which a task may grow the memory of the process: a small document can unpack to gigabytes. */
   growthBytes: number
   /** The same for a small document, which grows with its length; absent if the length does not matter. */
   smallGrowthBytes?: number
 }
 
-/** What a request may use of the thread. */
+/** The share of the thread that a request may use. */
 export interface TaskQuota {
   /** The organization: those whose tasks wait take turns. */
   owner: string
@@ -37,7 +37,7 @@ const idleMs = 60_000
 export class FairThread {
   readonly #limits: TaskLimits
   readonly #worker: WorkerThread
-  /** By organization; the next one is the first. */
+  /** Waiting tasks by organization; the organization whose turn is next comes first. */
   readonly #waiting = new Map<string, WaitingTask[]>()
   #isRunning = false
 
@@ -104,7 +104,7 @@ export class FairThread {
   }
 }
 
-/** What a document of ordinary compression takes of memory for each character. */
+/** Bytes of memory that a document of ordinary compression takes for each character. */
 const growthPerCharacter = 16
 
 export function computeGrowth(

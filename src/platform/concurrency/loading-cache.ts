@@ -9,13 +9,13 @@ interface CacheEntry<V> {
 }
 
 interface LoadingCacheOptions<S, V> {
-  /** Of the data that values are loaded from: a value is valid until it changes. */
+  /** The revision of the data that values are loaded from: a value is valid until it changes. */
   revisions: RevisionReader
-  /** How long a value is served after its last valid reading, while the revision or the value cannot be read. */
+  /** Milliseconds a value is served after it was last known valid, while the revision or the value cannot be read. */
   staleMs: number
   load: (source: S) => Promise<V>
   maxEntries?: number
-  /** How many keys without a value are remembered, until the revision changes. */
+  /** Number of keys without a value that are remembered until the revision changes. */
   maxMissing?: number
 }
 

@@ -1,11 +1,11 @@
-/** What a run has found: with nothing left to do, the task rests until it is woken. */
+/** The outcome of a run: after `idle`, the task rests until it is woken or `restMs` has passed. */
 export type RunResult = 'idle' | 'busy'
 
 export interface RepeatedTaskOptions {
   run: () => Promise<RunResult>
-  /** Between two runs, unless a run has found nothing to do. */
+  /** Milliseconds between two runs, unless a run found nothing to do. */
   everyMs: number
-  /** After a run that has found nothing to do: for work that wakes nothing, such as that of another process. */
+  /** Milliseconds of rest after a run that found nothing to do: work of another process, for example, wakes nothing. */
   restMs: number
   onError: (error: unknown) => void
 }

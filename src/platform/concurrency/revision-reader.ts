@@ -1,9 +1,9 @@
-/** What a read of the revision has shown. */
+/** The result of one read of the revision. */
 export interface RevisionReading {
   /** Differs whenever the revision does. Counted here: a database that failed over may repeat a revision. */
   version: number
   revision: number
-  /** When the read began, and the changes of this process by then. */
+  /** The time the read began, and the count of changes by this process at that time. */
   readAt: number
   changes: number
 }
@@ -13,7 +13,7 @@ interface RevisionReaderOptions {
   read: () => Promise<number>
   /** Grows with every change by this process. */
   countChanges: () => number
-  /** How long a reading is current unless this process changes something: how late changes by others are seen. */
+  /** Milliseconds a reading stays current unless this process changes something: the delay of changes by others. */
   freshMs: number
 }
 
@@ -40,7 +40,7 @@ export class RevisionReader {
     return performance.now() - latest.readAt < freshMs ? latest : null
   }
 
-  /** Whether this process has changed something. */
+  /** Whether this process has changed something since the reading. */
   hasChangedSince({ changes }: RevisionReading): boolean {
     return changes !== this.#options.countChanges()
   }

@@ -8,12 +8,12 @@ export class TaskPool {
     this.max = max
   }
 
-  /** How many more can start. */
+  /** Number of tasks that can still start. */
   get free(): number {
     return this.#isClosed ? 0 : Math.max(0, this.max - this.#running.size)
   }
 
-  /** Of those whose names begin so. */
+  /** Counts the running tasks whose names begin with the prefix. */
   countRunning(prefix: string): number {
     return [...this.#running.keys()].filter((name) => name.startsWith(prefix)).length
   }
@@ -36,7 +36,7 @@ export class TaskPool {
     while (this.#running.size > 0) await Promise.allSettled([...this.#running.values()])
   }
 
-  /** As `idle`, and nothing more is to be started. */
+  /** Reports no free places from now on, and resolves when nothing is running. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.idle()

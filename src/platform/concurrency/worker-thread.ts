@@ -12,7 +12,7 @@ interface PendingCall extends PromiseWithResolvers<unknown> {
   receive: ReceiveText | undefined
 }
 
-/** When a thread without calls is ended, so that its memory is free; the next call starts another. */
+/** Ends a thread without calls, so that its memory is free; the next call starts another. */
 export interface IdleEnd {
   afterMs: number
   /** Sent to the worker before it is ended. */

@@ -41,7 +41,7 @@ export class Vault {
     return `v1.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`
   }
 
-  /** As `encrypt`, for a long text in chunks; yields to the event loop. */
+  /** Encrypts a long text in chunks, as `encrypt` does a short one; yields to the event loop. */
   async encryptChunks(chunks: Iterable<string>, context: string): Promise<string> {
     const slicer = new TimeSlicer()
     const nonce = randomBytes(12)

@@ -1,7 +1,7 @@
 /** Replaces the middle of a secret, or all of a short one. */
 export const fullMask = '********'
 
-/** In a shorter secret, six visible characters would be too many. */
+/** Characters; six visible ones of a shorter secret would be too many. */
 const minPartlyShownLength = 20
 
 /** Shows enough of a secret to recognize it. */

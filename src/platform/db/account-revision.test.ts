@@ -18,7 +18,7 @@ import { changeCountOf, closeDb, type Db, openDb, readAccountRevision } from './
 describeOnEachDatabase('the revision of account data', (server, kind) => {
   const db = () => server().gateway.db
 
-  /** How much the work increases it. */
+  /** Returns by how much the work increases the revision. */
   async function measureIncrease(work: (db: Db) => Promise<unknown>): Promise<number> {
     const before = await readAccountRevision(db())
     await work(db())

@@ -2,10 +2,10 @@ import { RevisionReader } from '../concurrency/revision-reader.ts'
 import { unavailableError } from '../errors/gateway-error.ts'
 import { changeCountOf, type Db, readAccountRevision } from './db.ts'
 
-/** How soon changes by other nodes and by the CLI, which share the database, are visible. */
+/** Milliseconds until changes by other nodes and by the CLI, which share the database, are visible. */
 const freshMs = 1000
 
-/** How long the last known values serve while the database is unavailable. */
+/** Milliseconds the last known values are used while the database is unavailable. */
 export const staleMs = 60_000
 
 /** The state of the data that is cached for requests. A change by this process is visible at once. */

@@ -14,7 +14,7 @@ export function toBinding(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
 }
 
-/** What can be done inside one transaction. */
+/** The operations of one transaction. */
 export interface Batch {
   rows(statements: readonly Statement[]): Promise<Row[]>
   run(statements: readonly Statement[]): Promise<void>

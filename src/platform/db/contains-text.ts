@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 
 /**
- * Whether the columns, with spaces between them, contain the text anywhere. Case is ignored; on SQLite that of ASCII
- * letters only.
+ * Matches rows whose columns, joined with spaces, contain the text. Case is ignored; on SQLite for ASCII letters only.
  */
 export function containsText(columns: readonly string[], text: string): RawBuilder<boolean> {
   const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`

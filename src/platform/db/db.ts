@@ -36,7 +36,7 @@ export function openDb(url: string, options: PostgresOptions = {}): Db {
 
 const readBarriers = new WeakMap<Db, ReadBarrier>()
 
-/** On SQLite, reads of ledger tables wait until the journal is flushed; `wait` returns null when it is. */
+/** Makes reads of ledger tables on SQLite wait for the flush of the journal; `wait` returns null when it is flushed. */
 export function setReadBarrier(db: Db, wait: () => Promise<void> | null): void {
   const barrier = readBarriers.get(db)
   if (barrier) barrier.wait = wait
@@ -149,7 +149,7 @@ async function readRunMigrations(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Without the columns of all tables, as the introspection of Kysely reads them: most of the time of a start. */
+/** Looks up a single table: Kysely's introspection reads the columns of all tables, which would dominate startup. */
 export async function hasTable(db: Db, name: string): Promise<boolean> {
   const { rows } = isPostgres(db)
     ? await sql`select 1 where to_regclass(${name}) is not null`.execute(db)

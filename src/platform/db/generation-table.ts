@@ -14,7 +14,7 @@
 
 export type GenerationStatus = 'completed' | 'failed' | 'cancelled'
 
-/** Where the token counts come from: the provider, or an estimate where it reported none. */
+/** The source of the token counts: the provider, or an estimate where it reported none. */
 export type UsageSource = 'reported' | 'estimated' | 'none'
 
 /**
@@ -26,8 +26,8 @@ export const chargeFlags = ['capped', 'implausible', 'uncounted', 'interrupted',
 export type ChargeFlag = (typeof chargeFlags)[number]
 
 /**
- * What fills a column. `draft`: the request, at admission. `target`: the endpoint that replied or was tried last.
- * `usage`: the charge. `end`: how the reply ended. `ledger`: the posting, as it is written.
+ * The origin of a column's value. `draft`: the request, at admission. `target`: the endpoint that replied or was tried
+ * last. `usage`: the charge. `end`: the end of the reply. `ledger`: the posting, as it is written.
  */
 type Part = 'draft' | 'target' | 'usage' | 'end' | 'ledger'
 
@@ -111,7 +111,7 @@ export const generationTable = {
   usage_source: createColumnType<UsageSource>('none')('usage', { isEssential: true }),
   cost_nanos: nanos('usage', { isEssential: true, rollup: ['credits', 'byok_fees'] }),
   upstream_cost_nanos: nanos('usage', { isEssential: true, rollup: ['upstream', 'byok_upstream'] }),
-  /** What the provider says it charged. */
+  /** The cost that the provider reported. */
   reported_cost_nanos: nullableNanos('usage'),
   flag: createColumnType<ChargeFlag | null>(null)('usage'),
   /** JSON array of what was billed by another unit than the token. */
@@ -137,13 +137,13 @@ export const generationTable = {
   response_cache_source_id: nullableText('end'),
   /** The stored routing decision. */
   routing_plan_id: nullableText('end'),
-  /** From arrival to the last request to a provider. */
+  /** Milliseconds from arrival to the last request to a provider. */
   dispatch_ms: nullableCount('end'),
   /** The limit that the hold left the least of, as `encodeNearestLimit` writes it. */
   nearest_limit: nullableText('end'),
   /** The ledger transaction that its cost is part of; null when it cost nothing. */
   posting_id: nullableText('ledger', { isEssential: true }),
-  /** When it was settled. */
+  /** The time of settlement. */
   ended_at: text('ledger', { isEssential: true, rollup: ['record'] }),
 }
 
@@ -157,7 +157,7 @@ export type ColumnOf<P extends Part> = {
   [Name in GenerationColumn]: Declaration[Name]['part'] extends P ? Name : never
 }[GenerationColumn]
 
-/** What the roll-ups compute from a column. */
+/** The roll-ups that are computed from a column. */
 export type RollupOf<Name extends GenerationColumn> = NonNullable<Declaration[Name]['rollup']>[number]
 
 /** The counter of `Usage` that a column stores. */

@@ -144,7 +144,7 @@ export interface MemberTable {
   created_at: string
 }
 
-/** What all keys of a member may spend together. */
+/** The spending limit of all keys of a member together. */
 export interface MemberLimitTable {
   user_id: string
   limit_nanos: bigint
@@ -172,7 +172,7 @@ export interface WorkspaceTable {
   broadcast_enabled: Flag
   /** JSON array of tool names. */
   disabled_server_tools: string | null
-  /** Where the end of a video job is reported, unless the request names another URL. */
+  /** The URL that is notified of the end of a video job, unless the request names another one. */
   video_callback_url: string | null
   sealed_video_secret: string | null
   created_by: string | null
@@ -245,7 +245,7 @@ export interface ApiKeyTable {
   updated_at: string | null
 }
 
-/** What was done in an organization, by whom. Append-only; see `src/governance/audit`. */
+/** An action in an organization, and its actor. Append-only; see `src/governance/audit`. */
 export interface AuditEntryTable {
   /** The organization, or `installation`. */
   chain_id: string
@@ -289,7 +289,7 @@ export interface AuditAnchorTable {
   seq: number
 }
 
-/** Where the entries of a chain are sent. */
+/** A receiver of the entries of a chain. */
 export interface AuditDestinationTable {
   id: string
   organization_id: string
@@ -326,14 +326,14 @@ export type NotificationKind =
   | 'provider_failing'
   | 'unusual_spend'
 
-/** What an organization is notified of, and how; see `src/delivery/notifications`. */
+/** A condition that an organization is notified of, and the channels; see `src/delivery/notifications`. */
 export interface NotificationRuleTable {
   id: string
   organization_id: string
   /** Null: the whole organization. */
   workspace_id: string | null
   kind: NotificationKind
-  /** Its unit depends on the kind. */
+  /** The value that triggers a notification; its unit depends on the kind. */
   threshold: number
   /** JSON array. */
   emails: string
@@ -345,7 +345,7 @@ export interface NotificationRuleTable {
   updated_at: string
 }
 
-/** At most one for each subject, level and period. */
+/** A notification; there is at most one for each subject, level and period. */
 export interface NotificationTable {
   id: string
   organization_id: string
@@ -415,11 +415,11 @@ export interface RoleAssignmentTable {
   id: string
   organization_id: string
   user_id: string
-  /** Of a `roles` row, or of a built-in role. */
+  /** The id of a `roles` row, or of a built-in role. */
   role_id: string
   /** Null: the whole organization. */
   workspace_id: string | null
-  /** What assigned it, and may remove it. */
+  /** The origin of the assignment, which alone may remove it. */
   source: 'manual' | 'oidc'
   created_at: string
 }
@@ -439,7 +439,7 @@ export interface WorkloadIssuerTable {
   updated_at: string
 }
 
-/** Which tokens of an issuer are exchanged for access with which key. */
+/** A rule that exchanges matching tokens of an issuer for access with a key. */
 export interface WorkloadPolicyTable {
   id: string
   organization_id: string
@@ -467,9 +467,9 @@ export interface SigningKeyTable {
 }
 
 /**
- * What one subject (an organization, a workspace, a key, a member in a workspace) has spent and held: in
- * total, and in the UTC day, Monday week and month named by `day`, `week` and `month`. Written only together
- * with the holds and charges it sums. Outlives its subject.
+ * The amounts that one subject (an organization, a workspace, a key, a member in a workspace) has spent and held: in
+ * total, and in the UTC day, Monday week and month named by `day`, `week` and `month`. Written only together with the
+ * holds and charges it sums. Outlives its subject.
  */
 export interface MeterTable {
   subject: string
@@ -496,7 +496,7 @@ export interface MeterTable {
   minute: string
   free_day: number
   free_minute: number
-  /** When a request that counts in it last began or ended; null before the first one. */
+  /** The time a request of this subject last began or ended; null before the first one. */
   used_at: string | null
 }
 
@@ -545,9 +545,9 @@ export interface LedgerEntryTable {
   amount_nanos: bigint
   kind: string
   note: string | null
-  /** Of the earliest, where it replaces several. */
+  /** The time of the entry; of the earliest one, if it replaces several. */
   created_at: string
-  /** How many entries it replaces, and the time of the last of them; null when it is a single entry. */
+  /** The number of entries it replaces, and the time of the last of them; null for a single entry. */
   entry_count: Generated<number | null>
   last_entry_at: Generated<string | null>
 }
@@ -595,7 +595,6 @@ export interface SessionTable {
   /** Names it in the API; the hash is never shown. */
   id: string
   user_id: string
-  /** How the member signed in. */
   method: SignInMethod
   ip: string | null
   user_agent: string | null
@@ -613,7 +612,7 @@ export interface EndedSessionTable {
   token_hash: string
   user_id: string
   reason: SessionEnd
-  /** When the row is deleted. */
+  /** The time the row is deleted. */
   expires_at: string
 }
 
@@ -649,7 +648,7 @@ export interface RecoveryCodeTable {
 }
 
 export interface PasskeyTable {
-  /** As the authenticator names it, in base64url. */
+  /** The authenticator's id of the credential, in base64url. */
   credential_id: string
   id: string
   user_id: string
@@ -696,14 +695,14 @@ export interface FileTable {
   size_bytes: number
   purpose: string
   created_at: string
-  /** Where the bytes are: see `storage/file-storage.ts`. Null: on the disk. */
+  /** The storage of the bytes: see `storage/file-storage.ts`. Null: on the disk. */
   storage: string | null
 }
 
 /** A home in which models run shell commands, see `src/containers`. */
 export interface ContainerTable {
   workspace_id: string
-  /** Without the suffix of a restart. */
+  /** The id without the suffix of a restart. */
   id: string
   organization_id: string
   /** The folder that has the home: that of one node, or one that nodes share. */
@@ -712,9 +711,9 @@ export interface ContainerTable {
   home: string
   /** JSON. */
   network_policy: string
-  /** Of the last start with another network policy. */
+  /** A random suffix since the last start with another network policy; null before. */
   nonce: string | null
-  /** Of the home after the last command. */
+  /** Bytes in the home after the last command. */
   size_bytes: number
   created_at: string
   last_used_at: string
@@ -755,7 +754,7 @@ export interface GuardrailTable {
   updated_at: string
 }
 
-/** What the guardrails found in a request or its reply, without the text they found. */
+/** A finding of the guardrails in a request or its reply, without the text. */
 export interface GuardrailHitTable {
   id: string
   organization_id: string
@@ -763,7 +762,7 @@ export interface GuardrailHitTable {
   key_id: number
   /** The member who created the key. */
   user_id: string | null
-  /** Of the request; a refused request has no record. */
+  /** The id of the request; a rejected request has no record. */
   generation_id: string
   /** The slug of a detector, the label of a custom filter, or the field of another rule. */
   rule: string
@@ -771,7 +770,7 @@ export interface GuardrailHitTable {
   /** 0: a dry run, which only records. */
   enforced: Flag
   direction: 'input' | 'output'
-  /** Where it was found, and in whose message. */
+  /** The kind of content or the name of the rule, and the role of the message. */
   part: string
   role: string | null
   count: number
@@ -808,7 +807,7 @@ export interface RefusedRequestTable {
   external_user: string | null
   request_id: string | null
   routing_plan_id: string | null
-  /** How many it stands for: more than one where too many were refused to record each. */
+  /** Number of requests this row represents: more than one where too many were rejected to record each. */
   requests: number
 }
 
@@ -843,7 +842,7 @@ export interface AllowedPhraseTable {
   id: string
   organization_id: string
   phrase: string
-  /** In lower case: unique. */
+  /** The phrase in lower case: unique. */
   folded: string
   created_by: string | null
   created_at: string
@@ -931,13 +930,13 @@ export interface DestinationTable {
   deleted_at: string | null
 }
 
-/** How the delivery to a destination goes. A row exists once something was delivered, or someone paused it. */
+/** The state of the delivery to a destination. A row exists once something was delivered, or someone paused it. */
 export interface DestinationStateTable {
   destination_id: string
   /** The node that delivers to it, and until when no other may. */
   lease_owner: string | null
   lease_until: string | null
-  /** When a node last took the lease: the destination that has waited longest is next. */
+  /** The time a node last took the lease: the destination that has waited longest is next. */
   served_at: string | null
   /** Consecutive requests that failed. */
   failures: Generated<number>
@@ -948,7 +947,7 @@ export interface DestinationStateTable {
   /** Sealed: it may quote the destination. */
   sealed_error: string | null
   paused: Generated<Flag>
-  /** Why the gateway disabled it. */
+  /** The reason the gateway disabled it. */
   disabled_reason: string | null
   /** Events, since the destination was created. */
   delivered: Generated<number>
@@ -963,7 +962,7 @@ export interface OutboxEventTable {
   workspace_id: string
   /** Encrypted JSON of a `GenerationEvent`, bound to the id. */
   sealed_event: string
-  /** Of the JSON. */
+  /** Bytes of the JSON. */
   size: number
   created_at: string
 }
@@ -973,9 +972,9 @@ export interface OutboxDeliveryTable {
   destination_id: string
   event_id: string
   created_at: string
-  /** Of the event. */
+  /** Bytes of the event's JSON. */
   size: number
-  /** What the destination was allowed to receive when the request ended: see `sharedParts`. */
+  /** The parts the destination was allowed to receive when the request ended: see `sharedParts`. */
   shared_parts: number
   /** `failed`: the destination rejected the event itself. It is kept for a while, and sent again on request. */
   state: 'pending' | 'failed'
@@ -1105,7 +1104,7 @@ export interface SsoDomainTable {
   created_at: string
 }
 
-/** What members get whose claim has the value. */
+/** A role for members whose claim has the value. */
 export interface SsoMappingTable {
   id: string
   organization_id: string
@@ -1149,7 +1148,7 @@ export interface SsoIdentityTable {
   last_signed_in_at: string
 }
 
-/** What ends a session when the member signs out at the provider. */
+/** The provider's view of a session, to end it when the member signs out there. */
 export interface SsoSessionTable {
   token_hash: string
   connection_id: string
@@ -1172,11 +1171,11 @@ export interface SsoUsedTokenTable {
 export interface CorrectionTable {
   generation_id: string
   organization_id: string
-  /** What was charged first, and the posting that it is part of. */
+  /** The first charge, and the posting that it is part of. */
   previous_posting_id: string | null
   previous_cost_nanos: bigint
   previous_byok_nanos: bigint
-  /** What was charged in addition, or refunded where it is negative, and the posting that it is part of. */
+  /** The additional charge, or a refund where it is negative, and the posting that it is part of. */
   posting_id: string | null
   difference_nanos: bigint
   created_at: string
@@ -1211,7 +1210,7 @@ export interface UsageSegmentTable {
   /** The labels it distinguishes; `request` has one row for each request. */
   level: 'request' | 'hour' | 'day' | 'ends' | 'people' | 'models' | 'keys'
   day: string
-  /** Its rows. */
+  /** Number of rows. */
   size: number
   /** The rows of `request` that they are the sums of; null in segments from before it was recorded. */
   requests: number | null
@@ -1232,7 +1231,7 @@ export interface UnrolledGenerationTable {
   previous: string | null
 }
 
-/** What a key spent on the requests that began on a day, as far as they are rolled up. Never deleted. */
+/** The spending of a key on requests that began on a day, as far as they are rolled up. Never deleted. */
 export interface KeyDayTable {
   key_id: number
   day: string
@@ -1242,11 +1241,11 @@ export interface KeyDayTable {
   user_id: string
   requests: number
   usage_nanos: bigint
-  /** At list prices, paid to the provider with a BYOK key. */
+  /** Cost at list prices of requests that the provider billed to a BYOK key. */
   byok_usage_nanos: bigint
 }
 
-/** What a key spent in a UTC hour of the last weeks, from the same roll-up. */
+/** The spending of a key in a UTC hour of the last weeks, from the same roll-up. */
 export interface KeyHourTable {
   key_id: number
   /** `2027-01-31T23` */
@@ -1262,7 +1261,7 @@ export interface StoredResponseTable {
   previous_response_id: string | null
   /** Number of input items; the output items follow them. */
   input_count: number
-  /** Of the JSON of its items, and of everything stored for it. */
+  /** Bytes of the JSON of its items, and of everything stored for it. */
   item_bytes: number
   stored_bytes: number
   created_at: string
@@ -1290,13 +1289,15 @@ export interface VideoJobTable {
   organization_id: string
   workspace_id: string
   key_id: number
-  /** Of its generation and its hold. */
+  /** The id of its generation and its hold. */
   generation_id: string
   status: 'pending' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'expired'
-  /** Whether a provider knows of it: `sending` if that is unknown after a crash. */
+  /**
+   * The progress of submission to a provider; after a crash in `sending`, it is unknown whether the provider has it.
+   */
   step: 'created' | 'sending' | 'sent'
   model: string
-  /** Where it was sent last, and the BYOK key that pays for it; null: the installation's credential. */
+  /** The endpoint it was sent to last, and the BYOK key that pays for it; null: the installation's credential. */
   endpoint_id: string
   byok_key_id: string | null
   region: string
@@ -1313,11 +1314,11 @@ export interface VideoJobTable {
   error: string | null
   created_at: string
   ended_at: string | null
-  /** After which it expires. */
+  /** The time the job expires. */
   deadline_at: string
-  /** After which its videos are deleted. */
+  /** The time its videos are deleted. */
   content_expires_at: string | null
-  /** When it is polled next; null once it has ended. */
+  /** The time of the next poll; null once it has ended. */
   due_at: string | null
   polls: number
   /** The node that works on it, and until when no other may. */
@@ -1365,7 +1366,7 @@ export interface ConversationItemTable {
   item: string
 }
 
-/** What an operator changed in the catalog at run time. */
+/** A change of the catalog by an operator at run time. */
 export interface CatalogEditTable {
   kind: 'provider' | 'model' | 'endpoint'
   /** The slug of the provider, or the id of the model. */
@@ -1390,7 +1391,7 @@ export interface IdempotencyKeyTable {
   response: string | null
   /** Null while the request runs, or if the server was stopped meanwhile. `unknown`: it may have had an effect. */
   outcome: 'succeeded' | 'unknown' | null
-  /** Of `response`. */
+  /** The length of `response`. */
   bytes: number
   /** The API key that sent it; null for a session. */
   key_id: number | null
@@ -1442,31 +1443,31 @@ export interface GenerationTaskTable {
   tag: string
   category: string | null
   language: 'natural' | 'programming'
-  /** How many requests it stands for. */
+  /** Number of requests the sample represents. */
   weight: number
   /** The datasets have counted it. */
   counted: Generated<Flag>
 }
 
 /**
- * What the datasets are made of. `model`: tokens by model, modality and context. `app`: by app. `task` and `topic`:
- * sampled, by task, and by subject and language of a week.
+ * The kinds of datasets. `model`: tokens by model, modality and context. `app`: by app. `task` and `topic`: sampled, by
+ * task, and by subject and language of a week.
  */
 export type DatasetKind = 'model' | 'app' | 'task' | 'topic'
 
-/** What an organization adds to a figure. */
+/** The contribution of an organization to a figure. */
 export interface DatasetContributionTable {
   kind: DatasetKind
-  /** UTC; of `topic` the Monday of the week. */
+  /** The UTC day; for `topic`, the Monday of its week. */
   day: string
-  /** What the figure is about, one value on each line. */
+  /** The subject of the figure, one value on each line. */
   subject: string
   organization_id: string
   /** The title of an app. */
   label: string | null
   requests: number
   tokens: number
-  /** At list prices, BYOK requests included. */
+  /** Cost at list prices, BYOK requests included. */
   cost_nanos: bigint
 }
 
@@ -1485,7 +1486,7 @@ export interface DatasetSessionTable {
   session_id: string
   app_url: string
   model: string
-  /** Of the last request. */
+  /** The day of the last request. */
   day: string
   turns: number
   cost_nanos: bigint
@@ -1499,7 +1500,7 @@ export interface DatasetFigureTable {
   requests: number
   tokens: number
   cost_nanos: bigint
-  /** How many organizations contributed. */
+  /** Number of organizations that contributed. */
   organizations: number
 }
 

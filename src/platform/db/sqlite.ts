@@ -51,7 +51,7 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
   }
 }
 
-/** How long another process may lock the database, and how often the lock is retried. */
+/** Milliseconds to wait for the lock of another process, and between attempts to take it. */
 const busyTimeoutMs = 5000
 const busyRetryMs = 10
 

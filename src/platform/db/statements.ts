@@ -7,7 +7,7 @@ type Rows = readonly (readonly unknown[])[]
  * not.
  */
 export class InsertStatement {
-  /** For one row, on SQLite. */
+  /** The statement for one row, on SQLite. */
   readonly singleRow: string
   readonly #prefix: string
   readonly #columns: number
@@ -24,7 +24,7 @@ export class InsertStatement {
     this.singleRow = `${this.#prefix} (${columns.map(() => '?').join(', ')}) ${conflict}`
   }
 
-  /** For many rows, on PostgreSQL. */
+  /** Statements for many rows, on PostgreSQL. */
   forRows(rows: Rows): Statement[] {
     return [...splitChunks(rows)].map((chunk) => ({ sql: this.#sqlFor(chunk.length), values: chunk.flat() }))
   }
@@ -44,8 +44,7 @@ export class InsertStatement {
 const maxChunkRows = 64
 
 /**
- * For 64, 32, 16 ... rows: the server keeps every text prepared that it has seen, so there must be few of
- * them.
+ * Splits rows into chunks of 64, 32, 16 ...: the server caches every prepared text, so there must be few distinct ones.
  */
 function* splitChunks<T>(rows: readonly T[]): Generator<readonly T[]> {
   for (let at = 0, size = maxChunkRows; at < rows.length; ) {

@@ -59,7 +59,7 @@ interface RunningNode {
   age_ms: number
 }
 
-/** By the clock of the database, which all nodes share. */
+/** Finds a running node by the clock of the database, which all nodes share. */
 async function findRunningNode(db: Db, nodeTimeoutMs: number): Promise<RunningNode | null> {
   if (!(await hasTable(db, 'nodes'))) return null
   const { rows } = await sql<RunningNode>`select id, age_ms from (

@@ -1,6 +1,6 @@
 import type { Flag } from './schema.ts'
 
-/** How values are stored in columns that both databases have. */
+/** Converts a boolean to the number that both databases store. */
 export function toFlag(value: boolean): Flag
 export function toFlag(value: boolean | null): Flag | null
 export function toFlag(value: boolean | null): Flag | null {

@@ -16,7 +16,7 @@ interface ErrorDetails {
   cause?: unknown
 }
 
-/** Whether and when a model becomes available, for clients that fall back to another model themselves. */
+/** The availability of a model, for clients that fall back to another model themselves. */
 export interface Availability {
   code:
     | 'model_not_found'
@@ -165,7 +165,7 @@ export function toErrorMetadata({ row, code, metadata, vendor }: GatewayError): 
   }
 }
 
-/** What client libraries of the Chat format match errors by. Their `code` is a string; ours is the status. */
+/** Fields that client libraries of the Chat format match errors by. Their `code` is a string; ours is the status. */
 export function toChatErrorFields({ code, metadata, param, vendor }: GatewayError) {
   const vendorParam = typeof vendor?.param === 'string' ? vendor.param : null
   return {
@@ -193,7 +193,7 @@ function toKnownErrorType(kind: unknown): string | undefined {
   return kind === 'context_length_exceeded' || kind === 'content_policy_violation' ? kind : undefined
 }
 
-/** Not sent with a 500: internal details stay in the log. */
+/** Metadata of the service; omitted from a 500, whose internal details stay in the log. */
 export function toServiceMetadata({
   row,
   serviceMetadata,

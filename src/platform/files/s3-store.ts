@@ -7,7 +7,7 @@ export interface S3Options {
   region: string
   accessKeyId: string
   secretAccessKey: string
-  /** In front of every key. */
+  /** Text in front of every key. */
   prefix: string
 }
 
@@ -24,7 +24,7 @@ interface S3Request {
 const pageSize = 1000
 /** Longer than any clock difference or retry, short for a URL that is never shown. */
 const urlSeconds = 3600
-/** Until the store answers. */
+/** Milliseconds until the store must respond. */
 const answerMs = 30_000
 /** An upload that is slower is given up. */
 const minUploadBytesPerMs = 64

@@ -1,9 +1,9 @@
 /** Bytes to read next. */
 interface Step {
   count: number
-  /** Whether their value matters. */
+  /** Whether the value of the bytes matters. */
   isRead: boolean
-  /** Whether data may end before them. */
+  /** Whether data may end before these bytes. */
   isBoundary: boolean
 }
 

@@ -1,4 +1,4 @@
-/** For bytes that users have made: no browser interprets them, whatever they are. */
+/** Headers for bytes from users: they prevent browsers from interpreting the content, whatever it is. */
 export function attachmentHeaders(filename: string): Record<string, string> {
   return {
     'content-type': 'application/octet-stream',

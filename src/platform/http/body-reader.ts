@@ -68,7 +68,7 @@ function invalidUtf8Error(offset: number): GatewayError {
   return gatewayError('malformed_json', `The request body is not valid UTF-8 near byte ${offset}.`)
 }
 
-/** For texts that arrive in chunks. */
+/** Decodes texts that arrive in chunks. */
 class Utf8Decoder {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })
   #bytes = 0
@@ -111,7 +111,7 @@ function tooSlowError(): GatewayError {
   })
 }
 
-/** What `Content-Length` says about the text of a body; NaN if it says nothing, as for one that is compressed. */
+/** The length of a body by `Content-Length`; NaN if there is none, or if the body is compressed. */
 export function declaredLengthOf(request: Request): number {
   if (contentEncodingOf(request) !== null) return Number.NaN
   return Number(request.headers.get('content-length') ?? Number.NaN)

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-/** What limits count for an address: a client has a whole /64 of IPv6, its site up to a /48. */
+/** The network that limits count an address in: a client has a whole /64 of IPv6, its site up to a /48. */
 export function networkOf(ip: string, part: 'client' | 'site' = 'client'): string {
   if (!isIPv6(ip)) return ip
   const [head = '', tail = ''] = ip.split('::')

@@ -67,7 +67,7 @@ export async function* decodeChunks(
   return undefined
 }
 
-/** At least two bytes, which `isZlib` reads, unless the body is shorter. */
+/** Reads at least two bytes, which `isZlib` needs, unless the body is shorter. */
 async function readStart(chunks: AsyncGenerator<Uint8Array, undefined>): Promise<Uint8Array> {
   let start: Uint8Array = new Uint8Array()
   while (start.length < 2) {

@@ -16,16 +16,16 @@ export interface EgressOptions {
   /** `host:port` that may be private and plain http. */
   allowPrivate: readonly string[]
   resolve?: DnsResolver
-  /** For requests without secrets: plain http to public addresses too. */
+  /** Allows plain http to public addresses too, for requests without secrets. */
   allowPlainHttp?: boolean
   /** Certificates to trust instead of the system's, in PEM. */
   ca?: string
 }
 
 export interface BufferedOptions extends EgressOptions {
-  /** For the whole request: DNS, connection and response. */
+  /** Milliseconds for the whole request: DNS, connection and response. */
   timeoutMs: number
-  /** Of the response body as received: nothing is decompressed. */
+  /** Bytes of the response body as received: nothing is decompressed. */
   maxBytes: number
   /** Ends the request before its timeout. */
   signal?: AbortSignal
@@ -89,12 +89,12 @@ export async function sendBuffered(
 }
 
 export interface StreamingOptions extends EgressOptions {
-  /** For DNS and connection. */
+  /** Milliseconds for DNS and connection. */
   connectMs: number
   signal: AbortSignal
 }
 
-/** As `sendBuffered`, for a streamed response. The caller bounds its duration and size. */
+/** Sends a request as `sendBuffered` does, and streams the response. The caller bounds its duration and size. */
 export async function sendStreaming(
   request: EgressRequest,
   { signal: abortSignal, connectMs, ...options }: StreamingOptions,

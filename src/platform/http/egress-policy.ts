@@ -46,12 +46,12 @@ export function isAllowedPrivate(url: URL, allowPrivate: readonly string[]): boo
   })
 }
 
-/** As in `egress.allow_private`. */
+/** Formats the address in the form of `egress.allow_private`. */
 export function formatHostAndPort(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`
 }
 
-/** Why requests to this URL are not allowed, or null. The resolved addresses are checked when connecting. */
+/** The reason requests to this URL are not allowed, or null. The resolved addresses are checked when connecting. */
 export function findUrlProblem(
   url: URL | null,
   allowPrivate: readonly string[],

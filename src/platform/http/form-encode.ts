@@ -35,7 +35,7 @@ export interface StreamedFormFile extends Omit<FormFile, 'bytes'> {
   open(): ReadableStream<Uint8Array>
 }
 
-/** As `encodeForm`, for a form whose file is too large for memory. */
+/** Encodes a form as `encodeForm` does, if its file is too large for memory. */
 export function encodeStreamedForm(
   file: StreamedFormFile,
   texts: readonly FormText[],
@@ -94,7 +94,7 @@ function encodeFileHead(file: Omit<FormFile, 'bytes'>): string {
   return `${encodeDisposition(file)}; filename="${escapeQuoted(file.filename)}"\r\ncontent-type: ${type}`
 }
 
-/** As browsers do it. */
+/** Escapes quotes and line breaks as browsers do. */
 function escapeQuoted(text: string): string {
   return text.replace(/["\r\n]/g, (character) => encodeURIComponent(character))
 }

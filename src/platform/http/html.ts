@@ -1,4 +1,4 @@
-/** For text and attribute values. */
+/** Escapes text for use as content or attribute value. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

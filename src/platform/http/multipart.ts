@@ -116,7 +116,10 @@ class MultipartScanner {
     }
   }
 
-  /** Where a delimiter may start that continues in the next chunk; usually nowhere, so that chunks are not copied. */
+  /**
+   * Finds where a delimiter may start that continues in the next chunk. Usually there is none, so chunks are not
+   * copied.
+   */
   #findPossibleStart(delimiter: Buffer): number {
     const { length } = this.#buffer
     const at = this.#buffer.indexOf(delimiter.subarray(0, 1), Math.max(0, length - delimiter.length + 1))
@@ -149,7 +152,7 @@ class MultipartScanner {
   }
 }
 
-/** After a delimiter: `--` ends the form, a line break begins a part. */
+/** Reads the end of a delimiter: `--` ends the form, a line break begins a part. */
 async function hasNextPart(scanner: MultipartScanner): Promise<boolean> {
   if (await scanner.startsWith('--')) return false
   const rest = await scanner.collectUntil(lineEnd, maxHeaderBytes)

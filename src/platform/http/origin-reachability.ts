@@ -13,8 +13,8 @@ const reachableMs = 30_000
 const maxOrigins = 10_000
 
 /**
- * Whether a server is reachable. `fetch` cannot tell an unreachable server from a slow one, so a server without a recent
- * response is first connected to, with a separate timeout.
+ * Tells whether a server is reachable. `fetch` cannot distinguish an unreachable server from a slow one, so a server
+ * without a recent response is first connected to, with a separate timeout.
  */
 export class OriginReachability {
   readonly #connect: ConnectFunction

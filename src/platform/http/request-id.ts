@@ -12,7 +12,7 @@ export function resolveRequestId(request: Request): string {
   return id
 }
 
-/** With the time, so that the record of a request is found by its id without an index. */
+/** Includes the time, so that the record of a request is found by its id without an index. */
 function newRequestId(): string {
   return `req_${newTimeOrderedHex().slice(0, 24)}`
 }

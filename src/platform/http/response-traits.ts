@@ -1,13 +1,13 @@
 /**
- * How long the source of a streamed response may be silent, in milliseconds. Otherwise silence means that the client
- * does not read.
+ * Milliseconds the source of a streamed response may be silent. Silence of other responses means that the client does
+ * not read.
  */
 export const sourceSilences = new WeakMap<Response, number>()
 
 /** Streamed responses that report when they wait for the client: their source may be silent for long. */
 export const clientWaits = new WeakMap<Response, ClientWait>()
 
-/** Whether a stream waits for its client to read, as opposed to its source. */
+/** Reports when a stream waits for its client to read, as opposed to its source. */
 export class ClientWait {
   #listener: ((isWaiting: boolean) => void) | null = null
 
@@ -27,5 +27,5 @@ export class ClientWait {
 /** Responses too short to be compressed. */
 export const shortResponses = new WeakSet<Response>()
 
-/** What is shorter fits into one packet anyway. */
+/** Bytes; a shorter response fits into one packet anyway. */
 export const minCompressedBytes = 1024

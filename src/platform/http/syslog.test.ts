@@ -14,7 +14,7 @@ const messages = [1, 2, 3].map((n) => ({
 describe('S5 syslog over TLS', () => {
   let server: Server
   let port = 0
-  /** What each connection sent. */
+  /** Bytes that each connection sent. */
   const received: Buffer[] = []
   let isReading = true
   beforeAll(async () => {

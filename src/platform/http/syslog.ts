@@ -39,7 +39,7 @@ export interface SyslogOptions extends EgressOptions {
   timeoutMs: number
 }
 
-/** As the address of a server that requests are sent to: plain text only where the operator allows it. */
+/** Applies the rules for URLs to a syslog server: plain text only where the operator allows it. */
 export function findServerProblem({ host, port, tls }: SyslogServer, allowPrivate: readonly string[]) {
   return findUrlProblem(URL.parse(`${tls ? 'https' : 'http'}://${host}:${port}`), allowPrivate)
 }

@@ -9,7 +9,7 @@ export function nestingError(): JsonError {
   return new JsonError(`nested deeper than ${maxDepth} levels`)
 }
 
-/** What a JSON text may have at most. */
+/** Upper bounds of a JSON text. */
 export interface JsonBounds {
   /** Entries of arrays and members of objects; an empty container counts as one. */
   values?: number
@@ -17,7 +17,7 @@ export interface JsonBounds {
   shapes?: number
 }
 
-/** Of a name that arrives in two chunks: the end of the first one. */
+/** Characters remembered of a name that continues in the next chunk: the last ones. */
 const maxPrefixLength = 256
 
 /**

@@ -23,7 +23,7 @@ export function isFaithful(source: string, repaired: string): boolean {
   )
 }
 
-/** Of two members with the same name, a parser keeps one. */
+/** Counts the keys of a parsed value: of two members with the same name, a parser retains one. */
 function countKeys(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   const own = Array.isArray(value) ? 0 : Object.keys(value).length
@@ -72,7 +72,7 @@ function normalizeNumber(text: string): string {
 
 const quotes = `["'\`´“”‘’«»„]`
 const plainWord = /^[\p{L}_$][\p{L}\p{N}_$ .\-/]*$/u
-/** What is not a number, though it may begin with digits. */
+/** Notations that are not numbers, though they may begin with digits. */
 const knownNotations = [
   /^\d{4}-\d{2}-\d{2}(?:[T ][\d:.+Z-]+)?$/,
   /^\d+(?:\.\d+){2,}$/,
@@ -118,7 +118,7 @@ function isOnlySyntax(value: string): boolean {
   return value !== '' && value.replace(/[\s,:{}[\]]/g, '') === ''
 }
 
-/** Not the end of one text and the beginning of the next. */
+/** Whether the quotes enclose this text, and not the end of one text and the beginning of the next. */
 function isQuotedWhole(source: string, value: string): boolean {
   return new RegExp(`(?:^|[\\s,:{[])${quotes}${escapePattern(value)}${quotes}\\s*(?:[,:}\\]]|$)`, 'u').test(
     source,
@@ -129,7 +129,7 @@ function isDelimited(source: string, value: string): boolean {
   return new RegExp(`(?:^|[\\s,:;{[])${escapePattern(value)}["']?\\s*(?:[,:;}\\]\\n]|$)`, 'u').test(source)
 }
 
-/** With a colon behind it, or with quotes around it if the colon is missing. */
+/** Whether a colon follows the key, or quotes surround it if the colon is missing. */
 function isKeyInSource(source: string, key: string): boolean {
   const written = escapePattern(key).replace(/\p{Cc}/gu, '[\\s\\S]{1,6}')
   if (new RegExp(`${written}\\\\*${quotes}?\\s*(?::|=>|=)`, 'u').test(source)) return true

@@ -1,7 +1,7 @@
 /** A string in double quotes; an unfinished one ends with the text. */
 const quotedString = /"(?:[^"\\]|\\[\s\S])*(?:"|$)/g
 const validEscape = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g
-/** Of other languages: an apostrophe, or a typographic quote, that needs none in JSON. */
+/** Escapes from other languages: an apostrophe or a typographic quote, which needs none in JSON. */
 const needlessEscape = /\\(['“”‘’«»„])/g
 
 /**
@@ -43,7 +43,7 @@ function separateByCommas(syntax: string): string {
   return syntax.replace(/;(?=\s*$)|;(?=\s*[\w'{[])/g, ',').replace(/;(?=\s*[}\]])/g, '')
 }
 
-/** If one escape is invalid, the others were not meant as escapes either, except those of quotes and backslashes. */
+/** Doubles backslashes if one escape is invalid: the others were not meant as escapes either, except `\"` and `\\`. */
 function escapeBackslashes(string: string): string {
   if (!string.replace(validEscape, '').includes('\\')) return string
   const unescaped = string.replace(needlessEscape, '$1')

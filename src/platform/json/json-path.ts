@@ -1,4 +1,6 @@
-/** Where a string is in a JSON value, as `messages.0.content`; undefined if it is not in it. For error messages only. */
+/**
+ * Finds the path of a string in a JSON value, as `messages.0.content`; undefined if absent. For error messages only.
+ */
 export function findStringPath(value: unknown, text: string, maxDepth = 12): string | undefined {
   if (typeof value !== 'object' || value === null || maxDepth === 0) return undefined
   for (const [name, inner] of Object.entries(value)) {

@@ -17,7 +17,7 @@ export function repairJson(text: string, schema: JsonObject | null): RepairedJso
 
 const fencedBlock = /```[a-z0-9]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```/is
 
-/** What may be the JSON of a text, most likely first. */
+/** Lists parts of the text that may be its JSON, most likely first. */
 function* listCandidates(text: string): Generator<string> {
   const trimmed = text.trim()
   yield trimmed
@@ -37,7 +37,7 @@ function endsInText(json: string): boolean {
   return (json.replace(/\\[\s\S]/g, '').split('"').length - 1) % 2 === 1
 }
 
-/** What follows the last bracket is prose only if it does not begin as a further member or item. */
+/** Whether the text after the last bracket begins as a further member or item; otherwise it is prose. */
 function continuesJson(rest: string): boolean {
   return /^\s*(?:[,:]|["'“][^"'”\n]*["'”]\s*:)/.test(rest)
 }

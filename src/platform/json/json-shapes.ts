@@ -38,5 +38,5 @@ export class ShapeCounter {
   }
 }
 
-/** Of the FNV hash. */
+/** The prime of the FNV hash. */
 const prime = 0x01000193

@@ -65,7 +65,7 @@ const comma = 0x2c
 const colon = 0x3a
 const closeBrace = 0x7d
 
-/** From the end of a name, past the colon and the value, to the comma or brace that follows. */
+/** Scans from the end of a name, past the colon and the value, to the comma or brace that follows. */
 function findValueEnd(text: string, from: number): { end: number; members: number } {
   let depth = 0
   let members = 0

@@ -9,7 +9,7 @@ export class JsonTokens {
   #depth = 0
   #expected: Expected = 'value'
   #at = 0
-  /** Of the last literal: a string with its quotation marks, a number or a word. */
+  /** Offsets of the last literal: a string with its quotation marks, a number or a word. */
   start = 0
   end = 0
 

@@ -20,13 +20,15 @@ export function parseJson(text: string, counter = countJson(text)): unknown {
 /** Values of JSON within a string: the arguments of a tool call, an error. */
 export const maxInnerValues = 100_000
 
-/** As `parseJson`, for prompts, which are not stored: any character is allowed, and the last duplicate key wins. */
+/**
+ * Parses prompts, which are not stored: unlike `parseJson`, it allows any character, and the last duplicate key wins.
+ */
 export function parseLenientJson(text: string, maxValues = maxInnerValues): unknown {
   assertJsonBounds(text, maxValues)
   return parseCountedLenientJson(text)
 }
 
-/** As `parseLenientJson`, for a text that was counted as it arrived. */
+/** Parses as `parseLenientJson` does, if the text was counted as it arrived. */
 export function parseCountedLenientJson(text: string): unknown {
   const value = parseRaw(text)
   assertNoProto(text, value)

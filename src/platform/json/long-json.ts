@@ -13,8 +13,8 @@ const minLongStringLength = 64 * 1024
 export const longTextLength = 2 * minLongStringLength
 
 /**
- * As `parseLenientJson`, for a text that may be very long. Long strings become slices of the text: they are neither
- * copied nor scanned by the checks of the rest. Other requests get their turns between the steps.
+ * Parses as `parseLenientJson` does, for a text that may be very long. Long strings become slices of the text: they are
+ * neither copied nor scanned by the other checks. Other requests get their turns between the steps.
  */
 export async function parseLongJson(
   text: string,
@@ -34,7 +34,7 @@ export async function parseLongJson(
   return restoreLongStrings(value, { strings: await runInSlices(decodeStrings(strings)), marker })
 }
 
-/** As `parseLongJson`, for a text whose values were counted as it arrived. Control characters in strings are rejected. */
+/** Parses as `parseLongJson` does, if values were counted as they arrived. Rejects control characters in strings. */
 export async function parseCountedLongJson(text: string): Promise<unknown> {
   const marker = `\0${randomUUID()}:`
   const { skeleton, strings } = await runInSlices(extractLongStrings(text, marker))
@@ -56,7 +56,7 @@ function* assertNoControls(strings: readonly string[]): Generator<void> {
   }
 }
 
-/** For a text whose values were counted. */
+/** Parses a text whose values were counted. */
 export async function parseSkeleton(skeleton: string): Promise<unknown> {
   if (skeleton.length < longSkeletonLength) return parseCountedLenientJson(skeleton)
   await yieldToEventLoop()
@@ -105,7 +105,7 @@ function* extractLongStrings(
   return { skeleton: strings.length === 0 ? text : parts.join('') + text.slice(copiedTo), strings }
 }
 
-/** In place. */
+/** Replaces the markers of long strings in place. */
 function restoreLongStrings(value: unknown, extracted: LongStrings): unknown {
   const { marker } = extracted
   if (typeof value === 'string') return value.startsWith(marker) ? findLongString(value, extracted) : value
@@ -156,7 +156,7 @@ function decodeChunk(text: string): string {
   }
 }
 
-/** Not within an escape. */
+/** Finds the end of a chunk, never within an escape. */
 function findChunkEnd(quoted: string, start: number): number {
   const end = start + decodedChunkLength
   if (end >= quoted.length - 1) return quoted.length - 1

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { NumberList, parseWithNumberLists } from './number-lists.ts'
 
-/** With every list of numbers parsed. */
+/** Parses a text and all of its lists of numbers. */
 async function parseFully(text: string): Promise<unknown> {
   return JSON.parse(
     JSON.stringify(await parseWithNumberLists(text, 1000), (_, value) =>

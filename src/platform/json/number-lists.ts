@@ -15,8 +15,8 @@ export class NumberList {
 }
 
 /**
- * As `parseLenientJson`, but lists of numbers become `NumberList`s: they are neither parsed nor copied, which takes
- * most of the time of a reply that consists of numbers.
+ * Parses as `parseLenientJson` does, but lists of numbers become `NumberList`s, neither parsed nor copied: that would
+ * take most of the time of a reply that consists of numbers.
  */
 export async function parseWithNumberLists(
   text: string,
@@ -68,7 +68,7 @@ function* extractLists(
   return { skeleton: lists.length === 0 ? text : parts.join('') + text.slice(copiedTo), lists }
 }
 
-/** In place. */
+/** Replaces the markers of lists in place. */
 function restoreLists(value: unknown, lists: readonly NumberList[], marker: string): unknown {
   if (typeof value === 'string')
     return value.startsWith(marker) ? lists[Number(value.slice(marker.length))] : value

@@ -9,7 +9,7 @@ export interface Mail {
   text: string
 }
 
-/** Why a mail was not sent, without its content or the credentials. */
+/** The reason a mail was not sent, without its content or the credentials. */
 export class MailError extends Error {
   readonly code: string
   constructor(code: string) {
@@ -22,9 +22,9 @@ const maxRunning = 4
 const maxSubjectLength = 200
 const maxTextLength = 100_000
 const connectTimeoutMs = 10_000
-/** Without a byte from the server. */
+/** Milliseconds without a byte from the server. */
 const idleTimeoutMs = 15_000
-/** For one mail, from connecting to the server's confirmation. */
+/** Milliseconds for one mail, from connecting to the server's confirmation. */
 const totalTimeoutMs = 60_000
 
 const address = /^[^\s<>@,;:"()[\]\\]{1,64}@[^\s<>@,;:"()[\]\\]{1,190}$/u

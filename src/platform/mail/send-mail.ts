@@ -26,7 +26,7 @@ export async function sendMail({ mailer, settings, secretUses }: MailDeps, mail:
   await mailer.send(smtp, mail)
 }
 
-/** For a reply that must not wait for the mail, or show whether there was one. */
+/** Sends a mail for a response that must not wait for it, or show whether there was one. */
 export function sendMailInBackground(deps: MailDeps, mail: Mail): void {
   sendMail(deps, mail).catch((error: unknown) => {
     const reason = error instanceof MailError ? error.message : 'unknown error'

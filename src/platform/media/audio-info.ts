@@ -42,7 +42,7 @@ function hasText(bytes: Buffer, at: number, text: string): boolean {
   return at + text.length <= bytes.length && bytes.toString('latin1', at, at + text.length) === text
 }
 
-/** Where the sound starts, after ID3v2 tags. Their length has seven bits in each byte. */
+/** Returns the offset of the sound, after ID3v2 tags. Their length has seven bits in each byte. */
 export function skipTags(bytes: Buffer): number {
   let at = 0
   for (let tags = 0; tags < maxTags && hasText(bytes, at, 'ID3') && at + 10 <= bytes.length; tags++) {
@@ -61,7 +61,7 @@ function readWavSeconds(bytes: Buffer): number | null {
   return totalDataBytes / bytesPerFrame / sampleRate
 }
 
-/** From the STREAMINFO block, which is always the first. */
+/** Reads the duration from the STREAMINFO block, which is always the first. */
 function readFlacSeconds(bytes: Buffer, start: number): number | null {
   const at = start + 18
   if (at + 8 > bytes.length || ((bytes[start + 4] ?? 0) & 127) !== 0) return null
@@ -70,7 +70,7 @@ function readFlacSeconds(bytes: Buffer, start: number): number | null {
   return sampleRate === 0 || samples === 0 ? null : samples / sampleRate
 }
 
-/** From the movie header; null when fragments follow, which it does not count. */
+/** Reads the duration from the movie header; null when fragments follow, which it does not count. */
 function readMp4Seconds(bytes: Buffer): number | null {
   const movie = findBox(bytes, 0, bytes.length, 'moov')
   if (!movie || findBox(bytes, movie.start, movie.end, 'mvex')) return null

@@ -45,7 +45,7 @@ function hasOggAudio(bytes: Buffer): boolean {
   return false
 }
 
-/** After the signature and the blocks of metadata. */
+/** Whether a frame begins after the signature and the blocks of metadata. */
 function hasFlacFrame(bytes: Buffer): boolean {
   if (bytes.toString('latin1', 0, 4) !== 'fLaC') return false
   for (let at = 4; at + 4 <= bytes.length; ) {

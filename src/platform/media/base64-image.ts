@@ -21,7 +21,7 @@ export function readBase64Image(data: string): Base64ImageInfo | null {
 
 /** A multiple of four characters; decoding one takes a fraction of a millisecond. */
 const sliceLength = 64 * 1024
-/** What is decoded only to check it. */
+/** Output of decoding that only checks its input. */
 const scratch = new Uint8Array((sliceLength * 3) / 4)
 
 /** Checks, slice by slice, that a text is base64 and nothing else; for `runInSlices`. */

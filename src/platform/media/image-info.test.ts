@@ -4,7 +4,7 @@ import { readImageSize } from './image-info.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452000002800000016808060000', 'hex')
 const gif = Buffer.from('4749463839618002680100', 'hex')
-/** With an application segment, fill bytes and a Huffman table before the size. */
+/** A JPEG with an application segment, fill bytes and a Huffman table before the size. */
 const jpeg = Buffer.from('ffd8ffe00004abcdffffc40003ffffc2001108016802800301', 'hex')
 const webp = (chunk: string) =>
   Buffer.concat([Buffer.from(`RIFF\0\0\0\0WEBP${chunk}`, 'latin1'), Buffer.alloc(8)])

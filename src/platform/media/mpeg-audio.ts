@@ -5,7 +5,7 @@ interface Frame {
   seconds: number
 }
 
-/** What a scan of all frames found. */
+/** The result of a scan of all frames. */
 export interface MpegFrames {
   format: 'mp3' | 'aac'
   seconds: number

@@ -2,7 +2,7 @@ import { FairThread, type TaskLimits, type TaskQuota } from '../concurrency/fair
 import type { OfficeLimits, OfficeText } from './office-text.ts'
 
 interface ReaderLimits extends OfficeLimits, TaskLimits {
-  /** Of a document in base64. */
+  /** Characters of a document in base64. */
   data: number
 }
 

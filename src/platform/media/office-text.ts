@@ -8,7 +8,7 @@ export interface OfficeText {
 
 export interface OfficeLimits {
   characters: number
-  /** Of the parts that are unpacked, together: a small document can unpack to gigabytes. */
+  /** Bytes of all unpacked parts together: a small document can unpack to gigabytes. */
   unpackedBytes: number
 }
 
@@ -58,7 +58,7 @@ function listSharedStrings(xml: string): string[] {
   return [...xml.matchAll(/<si\b[^>]*>(.*?)<\/si>/gs)].map((match) => joinTexts(match[1] ?? ''))
 }
 
-/** Of the runs of a text, without how it is pronounced. */
+/** Joins the runs of a text, without phonetic guides. */
 function joinTexts(xml: string): string {
   const plain = xml.replace(/<rPh\b.*?<\/rPh>/gs, '')
   return [...plain.matchAll(/<t\b[^>]*>(.*?)<\/t>/gs)].map((match) => decodeEntities(match[1] ?? '')).join('')

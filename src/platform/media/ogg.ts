@@ -73,7 +73,7 @@ export function* readOggSeconds(bytes: Buffer): Generator<undefined, number | nu
 interface OggPage {
   isFirst: boolean
   serial: number
-  /** Of the last packet that ends on the page; -1 when none does. */
+  /** The granule position of the last packet that ends on the page; -1 when none does. */
   position: number
   body: Buffer
   end: number

@@ -12,15 +12,15 @@ export interface WavAudio extends WavFormat {
   data: Uint8Array
 }
 
-/** The `fmt ` chunk and where the samples are; also for encodings that `parseWav` does not read. */
+/** The `fmt ` chunk and the position of the samples; also for encodings that `parseWav` does not read. */
 export interface WavLayout extends WavFormat {
   /** WAVE_FORMAT_PCM is 1. */
   encoding: number
   bytesPerFrame: number
   dataStart: number
-  /** Of the first data chunk, at most to the end of the file. */
+  /** Bytes of the first data chunk, at most to the end of the file. */
   dataBytes: number
-  /** Of all data chunks: decoders play them one after the other. */
+  /** Bytes of all data chunks: decoders play them one after the other. */
   totalDataBytes: number
 }
 
@@ -86,7 +86,7 @@ function* mixChannels(data: Uint8Array, channels: number): Generator<undefined, 
   return mono
 }
 
-/** Where the samples of a RIFF/WAVE file are; null when it is not one or has no usable format. */
+/** Locates the samples of a RIFF/WAVE file; null when it is not one or has no usable format. */
 export function readWavLayout(bytes: Uint8Array): WavLayout | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (!hasName(bytes, 0, 'RIFF') || !hasName(bytes, 8, 'WAVE')) return null

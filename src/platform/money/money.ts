@@ -38,7 +38,7 @@ export function usdFromNanos(nanos: bigint): number {
   return nanos < 0n ? -value : value
 }
 
-/** Without the exponent that very small and very large numbers print with. */
+/** Formats without the exponent that very small and very large numbers print with. */
 function formatDecimal(value: number): string {
   const text = String(value)
   return /e/.test(text) && Math.abs(value) < 1 ? value.toFixed(20).replace(/\.?0+$/, '') : text

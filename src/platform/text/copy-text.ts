@@ -1,4 +1,4 @@
-/** Of a text that is worth a copy of a part of it. */
+/** Characters of a text that make a copy of one of its parts worthwhile. */
 const minLongLength = 64 * 1024
 
 /**

@@ -95,11 +95,11 @@ function computeRepetitionSize(size: number, repetition: string): number {
 }
 
 interface Alternatives {
-  /** Of the alternatives before. */
+  /** Length of the longest earlier alternative. */
   longest: number
-  /** Of the alternative that is read. */
+  /** Length of the current alternative so far. */
   length: number
-  /** Of the part that a repetition would repeat. */
+  /** Length of the part that a repetition would repeat. */
   last: number
 }
 
@@ -161,7 +161,7 @@ export class PatternBudget {
     this.#size = limits.size
   }
 
-  /** Why the next pattern is not allowed, or null. A pattern with too many characters is not compiled. */
+  /** The reason the next pattern is not allowed, or null. A pattern with too many characters is not compiled. */
   findProblem(source: string): string | null {
     this.#characters -= source.length
     if (this.#characters < 0)

@@ -27,7 +27,7 @@ export class CoarseTimer {
     return performance.now()
   }
 
-  /** For repeated waits. The caller must close it. */
+  /** Creates a waiter for repeated waits. The caller must close it. */
   createWaiter(): Waiter {
     return this.#add(new Waiter(this, (done) => this.#ticking.delete(done)))
   }

@@ -12,9 +12,9 @@ const batchSize = 256
 const intervalMs = 2000
 const timeoutMs = 10_000
 const maxResponseBytes = 64 * 1024
-/** Before each retry of a batch. */
+/** Delays before each retry of a batch. */
 const retryDelaysMs = [1000, 2000, 4000]
-/** At shutdown. */
+/** Milliseconds to send the queue at shutdown. */
 const closeTimeoutMs = 5000
 const warningIntervalMs = 60_000
 const retryableStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504])
@@ -31,7 +31,7 @@ export class SpanExporter implements SpanSink {
   #isClosed = false
   #warnedAt = Number.NEGATIVE_INFINITY
   exportedCount = 0
-  /** Because the queue was full or the receiver did not accept them. */
+  /** Spans dropped because the queue was full or the receiver did not accept them. */
   droppedCount = 0
 
   constructor(config: TracingConfig, encoder: OtlpEncoder, log: Logger) {
@@ -78,7 +78,7 @@ export class SpanExporter implements SpanSink {
     }
   }
 
-  /** Why the batch was not accepted, or null. */
+  /** Sends a batch, with retries. Returns the reason it was not accepted, or null. */
   async #deliver(batch: readonly QueuedSpan[]): Promise<string | null> {
     const body = this.#encoder.encode(batch)
     for (const delayMs of retryDelaysMs) {

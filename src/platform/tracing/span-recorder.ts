@@ -5,7 +5,7 @@ import { newSpanId, newTraceId, randomFlag, sampledFlag, type TraceContext } fro
 
 export type SpanAttributes = EventSpan['attributes']
 
-/** In OpenTelemetry's sense: serves a request, sends one, or neither. */
+/** OpenTelemetry's kinds: a span serves a request, sends one, or does neither. */
 export type SpanKind = 'server' | 'client' | 'internal'
 
 /** A span that has ended. That of the request itself has no parent unless the client sent one. */
@@ -28,17 +28,17 @@ export function createRoot(context: TraceContext | null): RequestRoot {
   return { traceId: newTraceId(), spanId, parentSpanId: null, flags: sampledFlag | randomFlag, state: null }
 }
 
-/** Who receives spans besides the event of the request. */
+/** A receiver of spans besides the event of the request. */
 export interface SpanSink {
   add(root: RequestRoot, span: RecordedSpan): void
 }
 
 interface RecorderOptions {
-  /** Of the span of the request itself. */
+  /** The name of the span of the request itself. */
   name: string
   attributes: SpanAttributes
   clock: Clock
-  /** Of the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   startedAt: number
   /** The client sent the trace, or the gateway exports it: it is sent to upstreams. */
   isPropagated: boolean
@@ -96,7 +96,7 @@ export class SpanRecorder {
     })
   }
 
-  /** Of the request itself. */
+  /** Adds to the span of the request itself. */
   describe(attributes: SpanAttributes, error: string | null = null): void {
     this.#attributes = { ...this.#attributes, ...attributes }
     this.#error ??= error
@@ -156,7 +156,7 @@ export class SpanRecorder {
   }
 }
 
-/** In steps of 1/64 ms: times and their differences are then whole nanoseconds, and exact as numbers. */
+/** Rounds to 1/64 ms: times and their differences are then whole nanoseconds, and exact as numbers. */
 function toExact(ms: number): number {
   return Math.round(ms * 64) / 64
 }
@@ -228,7 +228,7 @@ export function withSpan<A extends unknown[], T>(
   }
 }
 
-/** Without the message, which may quote the request. */
+/** The code of an error, without the message, which may quote the request. */
 export function nameError(error: unknown): string {
   return error instanceof GatewayError ? error.code : 'internal'
 }

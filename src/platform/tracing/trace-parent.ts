@@ -8,7 +8,7 @@ export interface TraceContext {
   spanId: string
   /** `sampledFlag` and `randomFlag`. */
   flags: number
-  /** For other vendors, passed on as it is. */
+  /** State of other vendors, passed on unchanged. */
   state: string | null
 }
 

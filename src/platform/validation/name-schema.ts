@@ -9,7 +9,7 @@ export function isSingleLine(text: string): boolean {
   return singleLine.test(text)
 }
 
-/** For names from elsewhere that cannot be rejected. */
+/** Replaces line breaks and control characters in a name from elsewhere that cannot be rejected. */
 export function toSingleLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }

@@ -46,7 +46,7 @@ export function queryBoolean() {
   )
 }
 
-/** What a list or a search must contain. */
+/** Text that the results of a list or a search must contain. */
 export const searchText = z.string().trim().min(1).max(200)
 
 const maxIds = 100

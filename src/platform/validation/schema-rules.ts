@@ -12,17 +12,17 @@ export function requireFields(...names: string[]): Schema {
   }
 }
 
-/** Where `condition` holds, so does `then`. */
+/** Requires `then` of values that match `condition`. */
 export function ifThen(condition: Schema, then: Schema): Schema {
   return { if: condition, then }
 }
 
-/** Where `field` has one of `values`, `then` holds. */
+/** Requires `then` of values whose `field` has one of `values`. */
 export function ifFieldIn(field: string, values: readonly string[], then: Schema): Schema {
   return ifThen({ required: [field], properties: { [field]: { enum: [...values] } } }, then)
 }
 
-/** At most one of two fields is present. */
+/** Allows at most one of two fields. */
 export function excludeBoth(one: string, other: string): Schema {
   return { not: requireFields(one, other) }
 }

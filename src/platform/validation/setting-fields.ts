@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** How a setting is shown to operators, where its value alone does not say. */
+/** The presentation of a setting to operators, where its value alone does not determine it. */
 export const settingKinds = z.registry<{ kind: 'secret' | 'seconds' }>()
 
 /** Seconds in headgate.yaml, milliseconds in the code. */
@@ -14,7 +14,7 @@ export function secondsField(fallback: number, max = 86_400) {
     .register(settingKinds, { kind: 'seconds' })
 }
 
-/** As `secondsField`, 0 included; null if it is not set. */
+/** Seconds as in `secondsField`, 0 included; null if it is not set. */
 export function optionalSecondsField(max: number) {
   return z
     .number()

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { invalidFieldsError } from '../errors/gateway-error.ts'
 import { flattenIssues } from './validation-issues.ts'
 
-/** In a larger value, validation stops at the first array with an issue: describing issues costs more than checking. */
+/** JSON values; for more, validation stops at the first array with an issue, as describing costs more than checking. */
 const maxValuesWithAllIssues = 1000
 const abortEarly: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true }
 

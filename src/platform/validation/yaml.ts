@@ -34,7 +34,7 @@ function toPlainValue(document: Document, file: string): unknown {
   }
 }
 
-/** In scalars, after parsing, so that a value cannot change the structure of the file. */
+/** Expands variables in scalars after parsing, so that a value cannot change the structure of the file. */
 function expandVariables(
   document: Document,
   file: string,

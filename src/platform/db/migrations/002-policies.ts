@@ -231,7 +231,7 @@ async function createScimMappings(db: Kysely<unknown>) {
     .execute()
 }
 
-/** What identity providers add to the account tables. */
+/** Adds the columns of the account tables that identity providers need. */
 async function extendAccounts(db: Kysely<unknown>) {
   await db.schema
     .alterTable('members')

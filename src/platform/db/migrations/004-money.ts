@@ -88,7 +88,7 @@ async function createRecords(db: Kysely<unknown>) {
   await index(db, 'generation_feedback_generation', 'generation_feedback', ['generation_id'])
 }
 
-/** What keys, their workspaces and their organizations have spent so far. */
+/** Sums the past spending of keys, members, workspaces and organizations into their meters. */
 async function fillMeters(db: Kysely<unknown>) {
   const now = Date.now()
   const [day, week, month] = [utcDay(now), utcWeekStart(now), utcMonthStart(now)]
@@ -115,7 +115,7 @@ async function fillMeters(db: Kysely<unknown>) {
   }
 }
 
-/** What was spent before charges were posted becomes one posting for each organization. */
+/** Posts the spending from before charges were posted, in one transaction for each organization. */
 async function postOpening(db: Kysely<unknown>) {
   const now = new Date().toISOString()
   for (const [account, sign] of [

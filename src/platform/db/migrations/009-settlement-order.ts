@@ -83,7 +83,7 @@ const subjects = [
   sql`'member:' || workspace_id || ':' || user_id`,
 ]
 
-/** From the records, which have the day each request began. */
+/** Computes past spending from the records, which have the day each request began. */
 async function fillSpent(db: Kysely<unknown>) {
   for (const subject of subjects) {
     await sql`insert into meter_days (subject, day, spent_nanos, byok_nanos)

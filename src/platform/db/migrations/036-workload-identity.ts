@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { flag, index, key, organization, required } from './columns.ts'
 
-/** Whose tokens are exchanged for which keys, and the keys that sign what they are exchanged for. */
+/** Issuers whose tokens are exchanged for access with a key, and the key pairs that sign the access tokens. */
 export const workloadIdentity: Migration = {
   async up(db: Kysely<unknown>) {
     await db.schema

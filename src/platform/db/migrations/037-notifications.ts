@@ -3,7 +3,7 @@ import type { Migration } from 'kysely/migration'
 import { deriveUuid } from '../../crypto/ids.ts'
 import { clustered, flag, index, key, organization, required } from './columns.ts'
 
-/** What organizations are notified of, how, and what each key spent in each hour, to recognise unusual spending. */
+/** Rules, notifications and deliveries, and the hourly spending of each key, to recognize unusual spending. */
 export const notifications: Migration = {
   async up(db) {
     await createRules(db)

@@ -1,7 +1,7 @@
 import type { Migration } from 'kysely/migration'
 import { flag, index, key, required } from './columns.ts'
 
-/** What `GET /audit` filters by. Each list is read from one index, newest first. */
+/** Columns that `GET /audit` filters by. Each list is read from one index, newest first. */
 const filters = ['action', 'actor_id', 'target_id', 'workspace_id', 'request_id']
 
 /** Searching, shortening and delivering the audit log. */

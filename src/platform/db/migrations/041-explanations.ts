@@ -1,7 +1,7 @@
 import type { Migration } from 'kysely/migration'
 import { clustered, key, required } from './columns.ts'
 
-/** Why a request was routed and admitted as it was. */
+/** Records that explain the routing and admission of a request. */
 export const explanations: Migration = {
   async up(db) {
     await db.schema.alterTable('generations').addColumn('routing_plan_id', 'text').execute()

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/** What the administration of keys and credits needs. */
+/** Columns and indexes to rotate the secrets of keys, and to list credits by time. */
 export const administration: Migration = {
   async up(db) {
     // A key keeps its `hash`, which other records name, when it gets another secret.

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/** When a key was last used. It is written with the amounts of its meter, so that a request costs no further write. */
+/** The time a key was last used, written with the amounts of its meter, so that a request needs no further write. */
 export const lastUse: Migration = {
   async up(db) {
     await db.schema.alterTable('meters').addColumn('used_at', 'text').execute()

@@ -3,7 +3,7 @@ import type { Migration } from 'kysely/migration'
 import { key, required } from './columns.ts'
 import { type WatchedTable, watchTable } from './revision-triggers.ts'
 
-/** What requests read of accounts. */
+/** Tables of account data that requests read. */
 const tables: WatchedTable[] = [
   ...[
     'allowed_phrases',

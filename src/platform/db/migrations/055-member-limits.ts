@@ -2,7 +2,7 @@ import type { Migration } from 'kysely/migration'
 import { key, required } from './columns.ts'
 import { watchTable } from './revision-triggers.ts'
 
-/** What all keys of a member may spend together. */
+/** The spending limit of all keys of a member together. */
 export const memberLimits: Migration = {
   async up(db) {
     await db.schema

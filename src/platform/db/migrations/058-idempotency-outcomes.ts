@@ -2,8 +2,8 @@ import type { Migration } from 'kysely/migration'
 import { index } from './columns.ts'
 
 /**
- * How the request of an idempotency key ended, and the size of its stored response. The keys of a caller that is deleted
- * are deleted with it.
+ * The outcome of the request of an idempotency key, and the size of its stored response. Deleting a caller deletes its
+ * idempotency keys.
  */
 export const idempotencyOutcomes: Migration = {
   async up(db) {

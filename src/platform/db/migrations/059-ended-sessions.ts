@@ -1,7 +1,7 @@
 import type { Migration } from 'kysely/migration'
 import { index, key, required } from './columns.ts'
 
-/** How sessions ended, for a while: the 401 says why the member has to sign in again. */
+/** The reasons why sessions ended, stored for a limited time: the 401 says why the member has to sign in again. */
 export const endedSessions: Migration = {
   async up(db) {
     await db.schema
