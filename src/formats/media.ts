@@ -26,16 +26,16 @@ export interface JsonMediaWireFormat<Call, Reply> extends MediaWireFormat<Call> 
 export interface MediaTarget {
   /** The upstream's name for the model. */
   model: string
-  /** What the client sends to this provider alone, under `provider.options`. */
+  /** Options that the client sends to this provider alone, under `provider.options`. */
   options: JsonObject
-  /** What an endpoint for images supports. */
+  /** The capabilities of an endpoint for images. */
   image?: ImageCapabilities | null
-  /** What an endpoint for speech supports. */
+  /** The capabilities of an endpoint for speech. */
   speech?: SpeechCapabilities | null
 }
 
 export interface MediaUpstreamRequest {
-  /** After the base URL, such as `/embeddings`. */
+  /** The path after the base URL, such as `/embeddings`. */
   path: string
   headers: Readonly<Record<string, string>>
   /** JSON, the fields of a form, or bytes whose type is in `headers`. */
@@ -44,18 +44,18 @@ export interface MediaUpstreamRequest {
   dropped: string[]
 }
 
-/** What every reply reports, whatever it consists of. */
+/** Facts that every reply reports, whatever it consists of. */
 export interface MediaReply {
   /** Null if the upstream reports no tokens: they are estimated from the prompt. */
   usage: Usage | null
-  /** What may be billed by another unit; what the endpoint has no price for is not. */
+  /** Quantities that may be billed by another unit; those that the endpoint has no price for are not billed. */
   units: readonly BilledUnits[]
   tier?: ServedTier | null
-  /** What it says in words, for the content log; absent if it is vectors, scores or binary data alone. */
+  /** The words of the reply, for the content log; absent if it is vectors, scores or binary data alone. */
   text?: string
 }
 
-/** What a reply to a client says about its generation. */
+/** Facts about the generation that a reply to a client includes. */
 export interface MediaReplyContext {
   /** The id of the generation, `gen-...`. */
   id: string

@@ -13,7 +13,7 @@ const sdkFormatNames: Record<ReasoningFormat, string> = {
   'vendor_c-v1': 'google-gemini-v1',
 }
 
-/** Which names of reasoning formats a client receives. */
+/** The set of names of reasoning formats that a client receives. */
 export type FormatNames = 'sdk' | 'neutral'
 
 export function encodeReasoningFormat(format: ReasoningFormat, names: FormatNames = 'sdk'): string {

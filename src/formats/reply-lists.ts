@@ -1,7 +1,7 @@
 import { SseError } from '../platform/http/sse.ts'
 import type { JsonObject } from '../platform/json/json-values.ts'
 
-/** Where a format has lists of parts: the names from the body to each list, through the entries of other lists. */
+/** Paths of a format's lists of parts: the names from the body to each list, through the entries of other lists. */
 export type ListPaths = readonly (readonly string[])[]
 
 /** The entries of all lists together; counting ends beyond `max`. */

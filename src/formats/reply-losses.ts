@@ -15,7 +15,7 @@ export type ReplyFeature =
   | 'stop_sequence'
   | 'tool_calls'
 
-/** What the replies of a format cannot express. */
+/** Limits of what the replies of a format can express. */
 export interface ReplyLimits {
   /** The wire format whose native blocks and citations pass. */
   wireFormat: WireFormatName | null

@@ -40,7 +40,7 @@ export function usesSynonyms({ headers }: Request): boolean {
 /** Whether a model of this name exists: then it is no synonym. */
 type IsModel = (name: string) => boolean
 
-/** Whether a body needs `translateSynonyms`: a search in its text is cheaper than its objects, and few have one. */
+/** Whether a body may need `translateSynonyms`: searching its text is cheaper than its objects, and few have one. */
 export function mayHaveSynonyms(text: string): boolean {
   return text.includes(foreignName)
 }

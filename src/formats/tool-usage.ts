@@ -12,7 +12,9 @@ export function encodeToolUse({ webSearches }: Usage, { serverTools }: UsageCost
   }
 }
 
-/** What server tools and plugins cost, for `cost_details`: with the cost of the model's own turns, the whole. */
+/**
+ * Encodes the cost of server tools and plugins for `cost_details`: the total also has that of the model's own turns.
+ */
 export function encodeToolCost({ serverTools }: UsageCost): JsonObject {
   return serverTools ? { server_tool_cost: serverTools.cost } : {}
 }

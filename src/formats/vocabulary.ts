@@ -27,11 +27,11 @@ export interface TaskTraits {
   wireFormats: readonly string[]
   /** The name in records of generations. */
   apiType: string
-  /** Its requests are retained at every provider, whatever the policy of the endpoint. */
+  /** Set if every provider retains the requests of the task, whatever the policy of the endpoint. */
   retains?: true
 }
 
-/** What a request asks a model to do. */
+/** The tasks that a request can have for a model. */
 export const tasks = {
   text: { outputs: ['text', 'image', 'audio'], wireFormats: generateWireFormats, apiType: 'completions' },
   embeddings: {
@@ -240,7 +240,7 @@ export const categories = [
   'academia',
 ] as const
 
-/** Where an endpoint processes data. */
+/** The regions in which endpoints process data. */
 export const dataRegions = ['global', 'europe', 'us'] as const
 export type DataRegion = (typeof dataRegions)[number]
 

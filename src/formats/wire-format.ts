@@ -117,13 +117,13 @@ export interface Target {
   reasoning: ReasoningCapability | null
   /** The format of reasoning signatures the upstream accepts. */
   signatureFormat: ReasoningFormat
-  /** How the upstream expects the reasoning of earlier turns in the chat format. */
+  /** The form in which the upstream expects the reasoning of earlier turns in the chat format. */
   reasoningHistory: ReasoningHistory
   /** Names of fields (see `fieldNames`) this upstream rejects; the encoder drops and reports them. */
   unsupportedFields: ReadonlySet<string>
   /** Features of the wire format that not every upstream has. */
   capabilities: ReadonlySet<WireCapability>
-  /** Whether the model reasons by default or always; null: as the request says. */
+  /** The condition on which the model reasons: by default, or always; null: as requested. */
   reasoningMode: 'default' | 'always' | null
   /** The service tier; null is the default tier. */
   tier: ServiceTier | null
@@ -136,7 +136,7 @@ export interface ReasoningCapability {
 }
 
 export interface UpstreamRequest {
-  /** After the base URL, such as `/chat/completions`. */
+  /** The path after the base URL, such as `/chat/completions`. */
   path: string
   headers: Record<string, string>
   body: JsonObject
@@ -144,7 +144,7 @@ export interface UpstreamRequest {
   dropped: string[]
 }
 
-/** What a reply to a client says about its generation. */
+/** Facts about the generation that a reply to a client includes. */
 export interface ReplyContext {
   /** The id of the generation, `gen-...`. */
   id: string
@@ -183,7 +183,7 @@ export interface ReplyWriter {
   end(usage: Usage, cost: UsageCost): string
   /** The reply was cut off: writes the format's error event, and nothing that marks success. */
   fail(error: GatewayError): string
-  /** After `end`: the whole reply, in formats whose last event carries it. */
+  /** The whole reply, after `end`, in formats whose last event carries it. */
   readonly finalBody: JsonObject | null
 }
 
@@ -218,7 +218,7 @@ export interface ToolCallSummary {
   custom: boolean
 }
 
-/** What the gateway records about a reply, whether it is translated or relayed. */
+/** Facts the gateway records about a reply, whether it is translated or relayed. */
 export interface ReplySummary {
   /** Content has arrived: failover to another endpoint is no longer possible. */
   hasContent: boolean
@@ -228,7 +228,7 @@ export interface ReplySummary {
   isBetweenTurns: boolean
   failure: UpstreamFailure | null
   usage: Usage | null
-  /** By choice. */
+  /** Finish reasons by choice. */
   finishReasons: { reason: string; native: string | null }[]
   /** Characters of content, to estimate usage the upstream never reports. */
   characters: number
@@ -243,7 +243,7 @@ export interface ReplySummary {
   partCount: number
   /** Events that added content; comments, pings and empty deltas do not count. */
   contentEvents: number
-  /** What the reply is billed for besides tokens. */
+  /** Units the reply is billed for besides tokens. */
   units: readonly BilledUnits[]
 }
 

@@ -5,7 +5,7 @@ import { isTextType, type PlacedText, type TextPlace } from './texts.ts'
 export interface BodyFields {
   /** All that the schema names. The names of others are texts too. */
   known: ReadonlySet<string>
-  /** Those that have no text of the client: numbers, one of a fixed list of values, or the name of a model. */
+  /** Fields without text of the client: numbers, one of a fixed list of values, or the name of a model. */
   structural: ReadonlySet<string>
 }
 
@@ -60,7 +60,7 @@ function mapBody(body: JsonObject, { known, structural }: BodyFields, map: TextM
   })
 }
 
-/** Of the preferences only the options for providers are sent on. */
+/** Maps the options for providers, the only part of the preferences that is sent on. */
 function mapOptions(provider: unknown, map: (text: string) => string): unknown {
   const preferences = asObject(provider)
   if (preferences?.options === undefined) return provider

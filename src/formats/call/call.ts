@@ -101,7 +101,7 @@ export type ResponseFormat =
 
 export type Effort = 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none'
 
-/** How much the model should reason, and how much of it to return. reasoning.ts converts between effort and budget. */
+/** The amount of reasoning, and how much of it to return. reasoning.ts converts between effort and budget. */
 export interface ReasoningOptions {
   effort?: Effort
   /** A budget in tokens. */
@@ -126,7 +126,7 @@ export function splitToolName({ name, namespace }: { name: string; namespace?: s
   return { name: name.startsWith(prefix) ? name.slice(prefix.length) : name, namespace }
 }
 
-/** Of the types of tools that the gateway runs. No upstream is sent one. */
+/** Prefix of the types of tools that the gateway runs. They are sent to no upstream. */
 export const serverToolPrefix = 'service:'
 
 export function isServerToolType(type: string): boolean {

@@ -5,7 +5,7 @@ import { estimatePromptTokens } from './size.ts'
 export interface CompressionTarget {
   /** Estimated as in `estimatePromptTokens`. */
   tokens: number
-  /** Without system messages. */
+  /** Number of messages, without system messages. */
   messages: number
 }
 
@@ -107,7 +107,7 @@ function takeFromEnds(
   return [...groups.slice(0, start), ...groups.slice(end)]
 }
 
-/** What stays of a text at least. */
+/** Characters that a shortened text retains at least. */
 const minCharacters = 400
 const gap = '\n[...]\n'
 

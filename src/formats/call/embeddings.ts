@@ -5,11 +5,11 @@ import type { Usage } from './usage.ts'
 
 /** A request for embeddings in the gateway's internal form. */
 export interface EmbeddingsCall {
-  /** At least one. */
+  /** The inputs, at least one. */
   inputs: EmbeddingInput[]
   dimensions?: number
   encoding: VectorEncoding
-  /** What the embeddings are for, such as `search_query`; any text. */
+  /** The purpose of the embeddings, such as `search_query`; any text. */
   inputType?: string
   /** The client's identifier of its end user. */
   user?: string
@@ -20,7 +20,7 @@ export interface EmbeddingsCall {
 /** `base64`: float32 numbers, little-endian. */
 export type VectorEncoding = 'float' | 'base64'
 
-/** What one embedding is made of. */
+/** The input of one embedding. */
 export type EmbeddingInput =
   | { kind: 'text'; text: string }
   | { kind: 'tokens'; tokens: number[] }

@@ -38,12 +38,12 @@ const kindTexts: Record<FailureKind, string> = {
   timeout: 'The provider did not respond in time.',
 }
 
-/** For where the vendor's message must not be shown or stored. */
+/** A description for places where the vendor's message must not be shown or stored. */
 export function describeFailureKind(kind: FailureKind): string {
   return kindTexts[kind]
 }
 
-/** How an upstream failed, before or during its reply. */
+/** A failure of an upstream, before or during its reply. */
 export interface UpstreamFailure {
   kind: FailureKind
   /** HTTP status of the upstream's response; null when there was none, or when the failure came inside a stream. */

@@ -17,7 +17,7 @@ export interface ImagesCall {
   size?: PixelSize
   /** `512`, `1K`, `2K` or `4K`. */
   resolution?: string
-  /** Such as `16:9`. */
+  /** A ratio such as `16:9`. */
   aspectRatio?: string
   quality?: string
   background?: string

@@ -53,7 +53,7 @@ export class JsonEditor {
   readonly #text: string
   readonly #tokens: JsonTokens
   #hasLiteral = false
-  /** Of the content of the current literal. */
+  /** Offsets of the content of the current literal: its end in the text, its start and end in the readable text. */
   #contentEnd = 0
   #readableStart = 0
   #readableEnd = 0
@@ -61,11 +61,11 @@ export class JsonEditor {
   #at = 0
   #readableAt = 0
   #nextEscape: number
-  /** By how many characters escapes have made the readable text shorter, up to the current literal. */
+  /** Characters by which escapes have made the readable text shorter, up to the current literal. */
   #removed = 0
   /** The current literal is a number or a word that becomes a string. */
   #isQuoted = false
-  /** Of an edit that began between two literals. */
+  /** The label of an edit that began between two literals. */
   #label = ''
 
   constructor(text: string) {
@@ -81,7 +81,7 @@ export class JsonEditor {
     return translated
   }
 
-  /** What follows the last edit. */
+  /** Returns the edits that follow the last one. */
   end(): Edit[] {
     return this.#closeQuote()
   }
@@ -138,7 +138,7 @@ export class JsonEditor {
     return true
   }
 
-  /** By how much the escapes of the current literal make it longer. */
+  /** Counts the characters that the escapes of the current literal add to it. */
   #countEscaped(): number {
     let count = 0
     if (this.#nextEscape !== -1 && this.#nextEscape < this.#at)
@@ -168,7 +168,7 @@ export class JsonEditor {
   }
 }
 
-/** Of a valid text. */
+/** The length of an escape in a valid text. */
 function measureEscape(text: string, at: number): number {
   return text.charAt(at + 1) === 'u' ? 6 : 2
 }

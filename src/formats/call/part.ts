@@ -70,7 +70,7 @@ export interface VideoPart {
   source: MediaSource
 }
 
-/** Where an image, file or video is read from. */
+/** The source of an image, file or video. */
 export type MediaSource =
   | { kind: 'url'; url: string }
   | { kind: 'data'; mediaType: string; data: string }
@@ -118,11 +118,11 @@ export interface ToolResultPart {
 
 /** Names of events of the Responses format without `response.`, such as `web_search_call.searching`. */
 export interface ToolProgress {
-  /** When the call begins. */
+  /** Events at the beginning of the call. */
   start: readonly string[]
-  /** When it has succeeded. */
+  /** The event after success. */
   completed: string
-  /** When it has failed, if the format has an event for that. */
+  /** The event after failure, if the format has one. */
   failed?: string
 }
 
@@ -135,7 +135,7 @@ export interface ServerToolPart {
   tool: string
   /** JSON text. */
   arguments: string
-  /** Its item in the Responses format, without an id. */
+  /** The item of the tool in the Responses format, without an id. */
   item: JsonObject
   /** Fields of its block in the Messages format that differ from those of other server tools. */
   use?: JsonObject
@@ -144,7 +144,7 @@ export interface ServerToolPart {
   /** The text the model was given, once it has ended. */
   result?: string
   isError?: boolean
-  /** Its result block in the Messages format, without `tool_use_id`, if that format has one for it. */
+  /** The result block in the Messages format, without `tool_use_id`, if that format has one for the tool. */
   block?: JsonObject
 }
 

@@ -21,7 +21,7 @@ export function isEffort(value: unknown): value is Effort {
   return typeof value === 'string' && value in effortShares
 }
 
-/** Whether reasoning is requested; undefined when the request leaves it open. */
+/** Whether reasoning is requested; undefined when the request does not say. */
 export function isReasoningRequested(options: ReasoningOptions | undefined): boolean | undefined {
   if (!options) return undefined
   if (options.effort !== undefined) return options.effort !== 'none'

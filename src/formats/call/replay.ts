@@ -71,7 +71,7 @@ function splitSignature(part: OutputPart): { content: OutputPart; signatureDelta
   }
 }
 
-/** In characters: some clients reject long lines. */
+/** Characters of a chunk: some clients reject long lines. */
 const maxChunkLength = 512
 
 /** Text with logprobs stays in one delta, because the logprobs belong to all of it. */

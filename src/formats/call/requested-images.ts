@@ -1,4 +1,4 @@
-/** What is known of the images that a request asks for. */
+/** Known properties of the images that a request generates. */
 export interface RequestedImages {
   size?: string | undefined
   resolution?: string | undefined

@@ -5,7 +5,7 @@ import type { Usage } from './usage.ts'
 /** A request to rank documents by their relevance to a query, in the gateway's internal form. */
 export interface RerankCall {
   query: string
-  /** At least one. */
+  /** The documents, at least one. */
   documents: RerankDocument[]
   /** The number of results; by default all. */
   topN?: number
@@ -34,7 +34,7 @@ export interface RankedDocument {
   score: number
 }
 
-/** What providers that bill by search count as one. */
+/** Documents that providers with a price per search count as one search. */
 const documentsPerSearch = 100
 
 /** The searches for so many documents. */

@@ -51,7 +51,7 @@ export function expandServerTools(messages: readonly Message[]): Message[] {
   return expanded
 }
 
-/** Of several tools of a kind, each has a name of its own. */
+/** The name of a tool, which distinguishes several tools of a kind. */
 export function nameServerTool({ tool, item }: ServerToolPart): string {
   return asString(item.instance_name) ?? tool
 }

@@ -20,9 +20,9 @@ export interface RequestSize {
   webSearches: number
   /** The images that the reply has, and those in the prompt, whose tokens depend on the model. */
   generatedImages?: GeneratedImages
-  /** What is known of the images that a conversation may be answered with; null if it excludes them. */
+  /** Known properties of the images that a reply to a conversation may have; null if the request excludes images. */
   replyImages?: RequestedImages | null
-  /** What may be billed by another unit than the token. */
+  /** Quantities that may be billed by another unit than the token. */
   units: readonly BilledUnits[]
 }
 
@@ -141,7 +141,7 @@ function addExternalContent(size: RequestSize, name: string): void {
   if (/search/i.test(name)) size.webSearches += assumedWebSearches
 }
 
-/** As `computeRequestSize`, for a prompt that is not decoded. */
+/** Computes the size as `computeRequestSize` does, for a prompt that is not decoded. */
 export function sizePlainPrompt({ messageCount, maxTokens }: PlainPrompt, bytes: number): RequestSize {
   return {
     promptTokens: tokensPerRequest + tokensPerMessage * messageCount + bytes,
@@ -172,7 +172,7 @@ export function estimatePromptTokens(call: ModelCall): number {
   return estimate
 }
 
-/** For a prompt whose tokens are known, although it has no text. */
+/** Sets the estimate of a prompt whose tokens are known, although it has no text. */
 export function setPromptEstimate(call: ModelCall, tokens: number): void {
   promptEstimates.set(call, tokens)
 }

@@ -6,7 +6,7 @@ import type { Usage } from './usage.ts'
 export interface SpeechCall {
   input: string
   format: SpeechFormat
-  /** Whether the client receives the audio itself, or events that carry it. */
+  /** The form in which the client receives the audio: as bytes, or in events that carry it. */
   delivery: 'audio' | 'events'
   voice?: string
   /** `voice` is the id of a voice that the account created. */
@@ -20,25 +20,25 @@ export interface SpeechCall {
 }
 
 export interface VoiceReference {
-  /** In base64. */
+  /** The recording in base64. */
   audio: string
-  /** Such as `wav`. */
+  /** The audio format, such as `wav`. */
   format?: string
-  /** What is said in the recording. */
+  /** The transcript of the recording. */
   text?: string
 }
 
-/** What a reply consists of. Only `reply-end` makes it complete. */
+/** An event of a reply. Only `reply-end` makes the reply complete. */
 export type SpeechEvent =
   | { type: 'audio-delta'; bytes: Uint8Array; sampleRate?: number }
   | { type: 'usage'; usage: Usage }
   | { type: 'reply-error'; failure: UpstreamFailure }
   | { type: 'reply-end' }
 
-/** Of PCM, unless the upstream says otherwise. */
+/** The sample rate of PCM in hertz, unless the upstream reports another one. */
 export const speechSampleRate = 24_000
 
-/** As vendors bill them: a character outside the basic plane is one. */
+/** Counts characters as vendors bill them: one outside the basic plane is one. */
 export function countCharacters(text: string): number {
   let count = 0
   for (const _ of text) count++

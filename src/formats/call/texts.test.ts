@@ -4,7 +4,7 @@ import type { ModelCall } from './call.ts'
 import { applyTextEdits, type Edit, readJsonText } from './json-text.ts'
 import { collectTexts, listOpaqueContent, replaceTexts, type TextPlace } from './texts.ts'
 
-/** As the filters do: the strings of a JSON text are read without escapes. */
+/** Edits texts as the filters do: the strings of a JSON text are read without escapes. */
 function editTexts(call: ModelCall, find: (text: string, place: TextPlace) => Edit[]): ModelCall {
   const texts = collectTexts(call).map(({ text, place }) => {
     const json = readJsonText(text)

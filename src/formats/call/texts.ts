@@ -1,7 +1,7 @@
 import type { Message, ModelCall, ResponseFormat, Tool, ToolChoice } from './call.ts'
 import type { FilePart, InputPart, MediaSource, OutputPart } from './part.ts'
 
-/** Where a text stands in a request. */
+/** The position of a text in a request. */
 export interface TextPlace {
   part: 'text' | 'reasoning' | 'tool-call' | 'tool-result' | 'file' | 'url' | 'name' | 'tool' | 'parameter'
   role: Message['role'] | null
@@ -182,7 +182,7 @@ function mapSource(source: MediaSource, apply: Apply): MediaSource {
   return mapped === text ? source : { ...source, data: Buffer.from(mapped).toString('base64') }
 }
 
-/** Of a file that consists of text. */
+/** Whether a file of this type consists of text. */
 export function isTextType(mediaType: string): boolean {
   return /^text\/|^application\/(?:json|xml|x-ndjson|yaml|javascript)\b|\+(?:json|xml)$/i.test(mediaType)
 }
@@ -207,7 +207,7 @@ function mapTool(tool: Tool, map: TextMapper): Tool {
   }
 }
 
-/** What `collectTexts` cannot show to a scanner. */
+/** Lists content that `collectTexts` cannot show to a scanner. */
 export function listOpaqueContent({ messages }: ModelCall): OpaqueContent[] {
   return messages.flatMap(({ role, parts }, message) =>
     parts.flatMap((part) => {
@@ -263,7 +263,7 @@ function mapFields<T, K extends keyof T>(
   return changed
 }
 
-/** As `mapFields`, for objects: each is one JSON text. */
+/** Maps fields as `mapFields` does, for objects: each is one JSON text. */
 function mapJsonFields<T, K extends keyof T>(
   object: T,
   names: readonly K[],

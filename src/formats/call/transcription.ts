@@ -10,7 +10,7 @@ export interface Recording {
   format: AudioFormat
   filename: string
   mediaType: string
-  /** As the file says, or estimated from its size. */
+  /** Milliseconds by the file itself, or estimated from its size. */
   durationMs: number
   /** The longest that the file can be. */
   maxDurationMs: number
@@ -34,16 +34,16 @@ export interface TranscriptionCall {
   /** Translations are always into English. */
   task: 'transcribe' | 'translate'
   recording: Recording
-  /** What the client is sent. */
+  /** The format of the response to the client. */
   format: TranscriptFormat
   stream: boolean
-  /** With `verbose_json` only. */
+  /** Granularities of timestamps, with `verbose_json` only. */
   timestamps: readonly TimestampGranularity[]
   language?: string
   prompt?: string
   temperature?: number
   logprobs?: true
-  /** How the recording is split: `auto`, or the settings of a voice detection. */
+  /** The splitting of the recording: `auto`, or the settings of a voice detection. */
   chunking?: string | JsonObject
   /** Names for speakers, each with a recording of the voice as a data URL. */
   knownSpeakers?: readonly KnownSpeaker[]
@@ -65,7 +65,7 @@ export interface TranscriptWord extends TimeSpan {
 
 export interface TranscriptSegment extends TimeSpan {
   text: string
-  /** As the provider names it. */
+  /** The provider's name of the segment. */
   id?: string
   /** The name of the speaker, where the provider reports one instead of a number. */
   speakerName?: string
@@ -80,12 +80,12 @@ export interface TranscriptSegment extends TimeSpan {
 export interface TranscriptionReply {
   text: string
   language: string | null
-  /** Of the recording in seconds; null if the provider does not report it. */
+  /** Seconds of the recording; null if the provider does not report them. */
   duration: number | null
   segments: TranscriptSegment[]
   words: TranscriptWord[]
   confidence?: number
-  /** As the provider reports them. */
+  /** Log probabilities in the provider's form. */
   logprobs?: JsonObject[]
   /** Null if the provider reports neither tokens nor seconds. */
   usage: Usage | null

@@ -1,4 +1,4 @@
-/** What can be billed by another unit than the token. */
+/** Parts of a request or reply that can be billed by another unit than the token. */
 export type Billable =
   | 'output_image'
   | 'input_image'
@@ -30,10 +30,10 @@ export const unitScales: Readonly<Partial<Record<BillingUnit, bigint>>> = {
 export interface BilledUnits {
   billable: Billable
   unit: BillingUnit
-  /** Of the unit, or of its part in `unitScales`. */
+  /** Number of units, or of their parts where `unitScales` has the unit. */
   quantity: number
   /** The names its price may have, the most specific first; `any` if it is not known yet: the highest applies. */
   variants: readonly string[] | 'any'
-  /** With `any`: the size, resolution and quality that are known. A price for another one does not apply. */
+  /** The known size, resolution and quality, with `any`. A price for another one does not apply. */
   known?: readonly string[]
 }

@@ -50,7 +50,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   return combineUsage(a, b, 1)
 }
 
-/** Of a sum, what is left without one of its parts. */
+/** Subtracts one of its parts from a sum. */
 export function subtractUsage(sum: Usage, part: Usage): Usage {
   return combineUsage(sum, part, -1)
 }
@@ -116,12 +116,12 @@ export interface UsageCost {
   upstream: number
   upstreamPrompt: number
   upstreamCompletion: number
-  /** What tools and plugins cost, with the requests that they make to other models, and the calls of tools. */
+  /** The cost of tools and plugins, including their requests to other models, and the calls of tools. */
   serverTools?: ServerToolUse
 }
 
 export interface ServerToolUse {
-  /** In USD. */
+  /** Cost in USD. */
   cost: number
   requested: number
   executed: number

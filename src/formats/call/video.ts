@@ -32,14 +32,14 @@ export interface VideoCall {
 
 export type VideoEnd = 'completed' | 'failed' | 'cancelled' | 'expired'
 
-/** What a provider reports of a job. */
+/** The progress of a job as the provider reports it. */
 export type VideoProgress =
   | { status: 'pending' | 'in_progress'; percent: number | null }
   | {
       status: 'completed'
       /** URLs, or paths after the base URL. */
       urls: readonly string[]
-      /** Of all videos together; null if it is not reported. */
+      /** Seconds of all videos together; null if they are not reported. */
       seconds: number | null
       tokens: number | null
     }
@@ -57,7 +57,7 @@ const lines = {
   '4K': 2160,
 } as const satisfies Record<VideoResolution, number>
 
-/** In the order of their lines, without those that mean the same. */
+/** Resolutions in the order of their lines, without those that mean the same. */
 const namedLines = ['360p', '480p', '720p', '768p', '1080p', '2K', '4K'] as const
 
 export interface PictureSize {
@@ -128,7 +128,7 @@ export function completeVideoCall(call: VideoCall, video: VideoCapabilities | nu
 const framesPerSecond = 30
 const pixelsPerToken = 1024
 
-/** What is billed for a video, or at most. `tokens` is the provider's count. */
+/** Lists the units billed for a video, or at most. `tokens` is the provider's count. */
 export function listVideoUnits(
   { resolution, size, audio }: Pick<VideoCall, 'resolution' | 'size' | 'audio'>,
   seconds: number,

@@ -187,7 +187,7 @@ export class ChoiceReader {
     this.#appendDelta('text', { logprobs: asObjects(content).map(decodeLogprob) })
   }
 
-  /** On the wire positions are relative to the whole content; in a part they are relative to the part. */
+  /** Adds a citation. Positions on the wire are relative to the whole content; in a part, to the part. */
   #addCitation(citation: Citation): void {
     if (this.#current?.kind !== 'text') this.#openPart(newEmptyPart('text'))
     this.#hasCitations = true

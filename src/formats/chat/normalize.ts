@@ -30,7 +30,7 @@ export interface RelayOptions {
   hidesReasoning: boolean
   /** Tool call deltas have an index, whole tool calls do not. */
   isStream: boolean
-  /** For tool calls without an id. */
+  /** The base of ids for tool calls that have none. */
   replyId: string
   formatNames: FormatNames | undefined
 }

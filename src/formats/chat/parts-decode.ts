@@ -143,7 +143,7 @@ export function urlOf(source: MediaSource): string | undefined {
   return source.kind === 'data' ? `data:${source.mediaType};base64,${source.data}` : undefined
 }
 
-/** In the URL of a citation of a file. */
+/** Prefix of the URL of a citation of a file. */
 export const fileUrnPrefix = 'urn:file:'
 
 function decodeFileUrn(url: string, { title }: JsonObject): Citation {

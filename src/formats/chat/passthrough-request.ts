@@ -33,7 +33,7 @@ export function passRequest(original: JsonObject, target: Target): UpstreamReque
   return { path: requestPath, headers: {}, body: passed, dropped: losses.list() }
 }
 
-/** As `passRequest`, for what `readPlainRequest` accepts: nothing but the listed fields can be there. */
+/** Passes a body that `readPlainRequest` accepted, as `passRequest` does: it can only have the listed fields. */
 export function passPlainRequest(body: JsonObject, target: Target): UpstreamRequest {
   // A reasoning variant reasons even if the request does not say so.
   if (target.reasoningMode === 'default') return passRequest(body, target)
@@ -92,7 +92,7 @@ function setOrDrop(
   else passed[field] = value
 }
 
-/** Without any tool, upstreams reject a tool choice. */
+/** Passes the tools. Without any, the tool choice is removed, because upstreams reject it. */
 function passTools(body: JsonObject, passed: JsonObject, target: Target, losses: Losses): void {
   const tools = Array.isArray(body.tools) ? body.tools : []
   const isUnsupported = target.unsupportedFields.has('tools')

@@ -56,7 +56,7 @@ const texts = fc.oneof(
 /** Mostly absent, so that most replies are plain. */
 const rarely = <T>(value: T) =>
   fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.constant(value) })
-/** As JSON has it: without members that are undefined. */
+/** Converts to JSON and back: members that are undefined disappear. */
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value))
 const replies = fc.record(
   {

@@ -5,7 +5,7 @@ import { buildChunkHead } from './chunk.ts'
 import { decodeFinishReason } from './finish-reason.ts'
 import { findUsage, mergeUsage } from './usage.ts'
 
-/** What a plain reply consists of. */
+/** The parts of a plain reply. */
 interface PlainReply {
   choice: JsonObject
   message: JsonObject
@@ -39,7 +39,7 @@ export function readPlainReply(body: JsonObject): PlainReply | null {
   return { choice, message, finishReason }
 }
 
-/** As `passReply`. */
+/** Passes a plain reply as `passReply` does. */
 export function passPlainReply(
   body: JsonObject,
   { choice, message, finishReason }: PlainReply,

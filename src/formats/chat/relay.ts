@@ -38,7 +38,7 @@ class ChatRelay implements Relay {
   readonly #head: JsonObject
   readonly #options: RelayOptions
   readonly #choices = new Map<number, RelayedChoice>()
-  /** With several choices every chunk is parsed, to know which choices are finished. */
+  /** Number of choices. If there are several, every chunk is parsed, to know which are finished. */
   readonly #choiceCount: number
   #splice: ChunkSplice | null = null
   #usage: JsonObject | undefined

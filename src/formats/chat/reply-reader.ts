@@ -112,7 +112,7 @@ class ChatReader implements ReplyReader {
     return events
   }
 
-  /** Without an end mark, the reply is complete only if every choice has a finish reason. */
+  /** Ends the reply. If the end is not marked, the reply is complete only if every choice has a finish reason. */
   #finish(isEndMarked: boolean): ReplyEvent[] {
     if (this.#choices.size === 0 && isEndMarked)
       return this.#fail(malformedReplyFailure('The provider sent an empty reply.'))

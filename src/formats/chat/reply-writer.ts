@@ -23,7 +23,7 @@ export function createWriter(context: ReplyContext): ReplyWriter {
 
 interface OpenPart {
   content: OutputPart
-  /** Of a tool call: its index in the choice. Of a text: its offset in the content. */
+  /** The index of a tool call in the choice, or the offset of a text in the content. */
   position: number
   details: DetailWriter | null
   /** Buffered: not all clients join signature deltas. */

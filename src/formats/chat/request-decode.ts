@@ -110,7 +110,7 @@ const numberFields = [
   ['n', 'n'],
 ] as const
 
-/** Also used by the legacy completions format, which has the same sampling fields. */
+/** Decodes the sampling fields, which the legacy completions format has too. */
 export function decodeSampling(body: JsonObject, call: ModelCall): void {
   for (const [wire, field] of numberFields) {
     const value = body[wire]

@@ -3,7 +3,7 @@ import { copyPart } from '../../platform/text/copy-text.ts'
 import { countContentCharacters } from './normalize.ts'
 import { parseChunk } from './reply-reader.ts'
 
-/** How to replace the prefix of a vendor's chunks without parsing them. */
+/** A replacement of the prefix of a vendor's chunks, without parsing them. */
 export interface ChunkSplice {
   /** The vendor's text up to the choices, the same in every chunk. */
   prefix: string
@@ -29,7 +29,7 @@ export interface ChunkSplice {
 interface ChunkAround {
   before: string
   after: string
-  /** What the client is sent around the text. */
+  /** The text that the client is sent before and after the content. */
   relayedBefore: string
   relayedAfter: string
 }
@@ -97,7 +97,7 @@ function takeText({ before, after }: ChunkAround, data: string): string | null {
   return text === null || unsafeInString.test(text) ? null : text
 }
 
-/** What ends a string, begins an escape, or is not allowed in one. */
+/** Matches a character that ends a string, begins an escape, or is not allowed in one. */
 const unsafeInString = /["\\]|[^ -\uffff]/
 
 function spliceOther(splice: ChunkSplice, data: string): string | null {

@@ -2,9 +2,9 @@ import { asNumber, asObject, asString, isBlank, type JsonObject } from '../../pl
 
 export interface OpenToolCall {
   id: string
-  /** Its index in the choice. */
+  /** The index in the choice. */
   ordinal: number
-  /** Its part number, for readers. */
+  /** The part number, for readers. */
   part: number
   /** Takes free text, which may be empty. */
   custom: boolean

@@ -8,7 +8,7 @@ import { type TranslatedBody, translateBody } from '../client-body.ts'
 import type { MediaReplyContext } from '../media.ts'
 import { cohereEmbedRequest } from './schema.ts'
 
-/** As a body of `POST /embeddings`, which has one encoding. */
+/** Translates into a body of `POST /embeddings`, which has one encoding. */
 export function translateEmbed(body: JsonObject): TranslatedBody {
   const [type, ...others] = listTypes(body)
   if (others.length > 0) throw invalidFieldError('embedding_types', 'must have one type')
@@ -48,7 +48,7 @@ function encodeMeta({ usage, cost }: MediaReplyContext, billed: JsonObject): Jso
   }
 }
 
-/** As pieces of JSON text: the vectors are not parsed. */
+/** Encodes the reply as pieces of JSON text: the vectors are not parsed. */
 export function encodeEmbed(
   { vectors }: EmbeddingsReply,
   context: MediaReplyContext,

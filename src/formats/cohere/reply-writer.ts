@@ -11,7 +11,7 @@ type ContentType = 'text' | 'thinking'
 /** A part that has begun in the stream. */
 interface OpenPart {
   kind: ContentType | 'tool'
-  /** Its number among the contents, or among the tool calls. */
+  /** The number among the contents, or among the tool calls. */
   index: number
   text: string
 }

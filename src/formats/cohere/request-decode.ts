@@ -90,7 +90,7 @@ function joinToolContent(content: unknown): unknown {
   )
 }
 
-/** With the id, by which the model can name the result. */
+/** Formats a result with its id, by which the model can name it. */
 function formatResult(document: JsonObject): string {
   const data = asObject(document.data)
   const id = asString(document.id)
@@ -124,7 +124,7 @@ function readDocument(document: unknown): string {
   return text !== undefined && Object.keys(data ?? {}).length === 1 ? text : formatDocument(fields)
 }
 
-/** Before the text of the last message that the user wrote. */
+/** Inserts documents before the text of the last message that the user wrote. */
 function addDocuments(messages: Message[], documents: FilePart[]): Message[] {
   if (documents.length === 0) return messages
   const last = messages.findLastIndex(

@@ -1,4 +1,4 @@
-/** What embeddings are for, by the names of all vendors. */
+/** Purposes of embeddings, by the input types of all vendors. */
 const purposes: Readonly<Record<string, Purpose>> = {
   search_query: 'query',
   query: 'query',

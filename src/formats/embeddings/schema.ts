@@ -4,7 +4,7 @@ import { providerPreferences } from '../schema/preferences.ts'
 import { sharedFields } from '../schema/shared-fields.ts'
 import { maxDimensions } from './vector.ts'
 
-/** As many as the vendor with the most accepts. */
+/** The highest number of inputs that a vendor accepts. */
 export const maxInputs = 2048
 
 const text = z.string().min(1)

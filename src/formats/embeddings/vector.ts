@@ -7,7 +7,7 @@ export type Vector = NumberList | string
 
 /** The most numbers of a vector that can be requested. */
 export const maxDimensions = 65_536
-/** Of a number in JSON with all its digits, and of one in base64. */
+/** Characters of a number in JSON with all its digits, and in base64. */
 const charactersPerNumber = 26
 const charactersPerFloat = 16 / 3
 

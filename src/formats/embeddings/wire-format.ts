@@ -11,7 +11,7 @@ export type InputKind = Exclude<EmbeddingInput['kind'], 'parts'> | EmbeddingPart
 
 /** A wire format for embeddings. Lists of numbers in the body of a reply are `NumberList`s. */
 export interface EmbeddingsWireFormat extends JsonMediaWireFormat<EmbeddingsCall, DecodedEmbeddings> {
-  /** What an input may be or contain. */
+  /** Kinds of content that an input may be or contain. */
   accepts: readonly InputKind[]
 }
 

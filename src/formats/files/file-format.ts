@@ -15,7 +15,7 @@ export interface VendorFile {
   isDownloadable: boolean
 }
 
-/** What a client may ask of a list. */
+/** Options of a client for a list. */
 export interface FileListOptions {
   limit: number
   /** Ids of files: the page begins after one, or ends before one. */

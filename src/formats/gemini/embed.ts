@@ -23,7 +23,7 @@ const settings = {
 
 const embedRequest = z.looseObject(withSnakeCase({ content, ...settings }))
 
-/** Of `embedContent`, in the vendor's API and in its cloud. */
+/** The body of `embedContent`, in the vendor's API and in its cloud. */
 export const embedContentBody = z
   .looseObject({
     ...withSnakeCase({
@@ -42,7 +42,7 @@ export const batchEmbedContentsBody = z
   })
   .meta({ id: 'GeminiBatchEmbedContentsRequest' })
 
-/** Of `predict` in the vendor's cloud, for models of embeddings. */
+/** The body of `predict` in the vendor's cloud, for embedding models. */
 export const predictEmbeddingsBody = z
   .looseObject({
     instances: z.array(embedRequest).min(1).max(maxInputs),
@@ -54,9 +54,9 @@ export const predictEmbeddingsBody = z
 /** One content, with its settings. */
 interface EmbedRequest {
   fields: JsonObject
-  /** Where it is in the body. */
+  /** The path in the body. */
   path: string
-  /** Its own fields, without those that it shares with others, by the object they are in. */
+  /** Nested objects by name, to report their unknown fields. */
   members: Readonly<Record<string, JsonObject>>
 }
 
@@ -88,7 +88,7 @@ export function translatePredictEmbeddings(body: JsonObject): TranslatedBody {
 /** Settings that a body of this API has no field for. */
 const unsupportedSettings = ['title', 'autoTruncate'] as const
 
-/** As a body of `POST /embeddings`, which has one setting for all inputs. */
+/** Translates into a body of `POST /embeddings`, which has one setting for all inputs. */
 function translateRequests(
   body: JsonObject,
   known: Readonly<Record<string, unknown>>,

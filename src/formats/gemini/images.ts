@@ -21,7 +21,7 @@ const outputOptions = z.looseObject(
   }),
 )
 
-/** Of `predict`, for models of images: the format of Imagen. */
+/** The body of `predict` for image models: the format of Imagen. */
 export const predictImagesBody = z
   .looseObject({
     instances: z.array(z.looseObject({ prompt: z.string().min(1) })).length(1, 'must have one instance'),
@@ -59,7 +59,7 @@ const effectiveParameters: ReadonlySet<string> = new Set([
   'outputOptions',
 ])
 
-/** As a body of `POST /images`. */
+/** Translates into a body of `POST /images`. */
 export function translatePredictImages(body: JsonObject): TranslatedBody {
   const [instance = {}] = asObjects(body.instances)
   for (const name of ['image', 'mask', 'referenceImages']) {
@@ -92,7 +92,7 @@ function listOthers(object: JsonObject, effective: ReadonlySet<string>, path: st
     .map((name) => `${path}.${name}`)
 }
 
-/** As pieces of JSON text: the images are base64 already. */
+/** Encodes the reply as pieces of JSON text: the images are base64 already. */
 export function encodePredictImages(
   { images }: ImagesReply,
   { id, model, usage, cost, metadata }: MediaReplyContext,

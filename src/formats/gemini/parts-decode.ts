@@ -37,7 +37,7 @@ export class ToolCallRegistry {
     return id
   }
 
-  /** By id, otherwise the first call of that name without a result. */
+  /** Matches a result to a call by id, otherwise to the first call of that name without a result. */
   matchResult(name: string | undefined, vendorId: string | undefined): string {
     const match = vendorId
       ? (this.#open.first(`id ${vendorId}`) ?? this.#findNamed('generated', name))

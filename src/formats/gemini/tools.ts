@@ -51,7 +51,7 @@ export function decodeToolChoice(value: unknown, unknown: Set<string>): ToolChoi
   return decodeMode(mode, names)
 }
 
-/** Without a mode, or with `MODE_UNSPECIFIED`, the vendor uses its default. */
+/** Modes that `decodeMode` knows. The vendor uses its default without a mode, or with `MODE_UNSPECIFIED`. */
 const knownModes = new Set(['', 'MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED'])
 
 function decodeMode(mode: string, names: string[]): ToolChoice | undefined {

@@ -12,7 +12,7 @@ import { translateBody } from '../client-body.ts'
 import { providerPreferences } from '../schema/preferences.ts'
 import { readField, readObjectField, toCamelCase } from './field-names.ts'
 
-/** Of `predictLongRunning`, for models of videos. */
+/** The body of `predictLongRunning`, for video models. */
 export const predictLongRunningBody = z
   .looseObject({
     instances: z.array(z.looseObject({ prompt: z.string().nullish() })).length(1, 'must have one instance'),
@@ -30,7 +30,10 @@ const parameterNames: Readonly<Record<string, string>> = {
   seed: 'seed',
 }
 
-/** As a body of `POST /videos`. A parameter without a counterpart stays under its own name, and is reported as dropped. */
+/**
+ * Translates into a body of `POST /videos`. Parameters without a counterpart retain their names and are reported as
+ * dropped.
+ */
 export function translateVideo(body: JsonObject): JsonObject {
   const [instance = {}] = asObjects(body.instances)
   if (readField(instance, 'video') !== undefined)
@@ -49,7 +52,7 @@ export function translateVideo(body: JsonObject): JsonObject {
 
 const instanceFields: ReadonlySet<string> = new Set(['prompt', 'image', 'lastFrame', 'referenceImages'])
 
-/** What has no counterpart is reported as dropped, under its own name. */
+/** Picks fields without a counterpart, which are reported as dropped under their own names. */
 function pickOthers(instance: JsonObject): JsonObject {
   const others = Object.entries(instance).filter(([name]) => !instanceFields.has(toCamelCase(name)))
   return Object.fromEntries(others.map(([name, value]) => [`instances.0.${toCamelCase(name)}`, value]))
@@ -96,19 +99,19 @@ function toDataUrl(image: JsonObject): string {
     : `data:${mediaType};base64,${data}`
 }
 
-/** What an operation says of a job. */
+/** The state of a job as an operation. */
 export interface VideoOperation {
   id: string
   model: string
   progress: number
   isDone: boolean
-  /** Why it has failed; null if it has not. */
+  /** The reason of a failure; null if the job has not failed. */
   error: string | null
   /** The videos, once it is completed. */
   urls: readonly string[]
 }
 
-/** Of `fetchPredictOperation` in the vendor's cloud. */
+/** The body of `fetchPredictOperation` in the vendor's cloud. */
 export const fetchOperationBody = z
   .looseObject({
     operationName: z.string().regex(/(?:^|\/)operations\/[\w-]{1,64}$/, 'must end in operations/{id}'),
@@ -133,7 +136,7 @@ export function encodeVideoOperation(operation: VideoOperation): EncodedOperatio
   })
 }
 
-/** In the vendor's cloud: an operation belongs to its model, and a completed one contains its videos. */
+/** Encodes for the vendor's cloud: an operation belongs to its model, and a completed one contains its videos. */
 export function encodeCloudOperation(operation: VideoOperation, modelPath: string): EncodedOperation {
   return encodeOperation(operation, `${modelPath}/operations/${operation.id}`, {
     '@type': 'type.googleapis.com/cloud.ai.large_models.vision.GenerateVideoResponse',

@@ -23,7 +23,7 @@ export interface AttachedImages {
   mask?: ImageSource
 }
 
-/** As JSON, with references to images. `body` has passed its schema. */
+/** Decodes a JSON body, with references to images. `body` has passed its schema. */
 export function decodeImageBody(body: JsonObject): DecodedImagesRequest {
   return decodeImagesRequest(body, { references: decodeReferences(body as ImageRequest) })
 }
@@ -145,7 +145,7 @@ function decodeNative(body: ImageOptions): Pick<ImagesCall, 'native' | 'unknown'
   return { native, unknown }
 }
 
-/** For routing, estimates and the content log. */
+/** Builds a prompt for routing, estimates and the content log. */
 function buildPrompt({ prompt, references, stream }: ImagesCall): ModelCall {
   const images = references.map((source) => ({ kind: 'image' as const, source }))
   return {

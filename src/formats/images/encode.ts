@@ -32,14 +32,14 @@ function encodeImage({ data, mediaType, revisedPrompt }: GeneratedImage): string
   return ['{"b64_json":"', data, `",${JSON.stringify(rest).slice(1)}`]
 }
 
-/** What clients of the OpenAI format read of all images. */
+/** Fields about all images that clients of the OpenAI format read. */
 function describeOutput([first]: readonly GeneratedImage[]): JsonObject {
   if (!first) return {}
   const format = first.mediaType.replace(/^image\//, '').replace('svg+xml', 'svg')
   return { output_format: format, ...(first.size && { size: formatSize(first.size) }) }
 }
 
-/** Under the names of this API and those of the OpenAI format. */
+/** Encodes usage under the names of this API and those of the OpenAI format. */
 function encodeUsage({ usage, cost }: MediaReplyContext): JsonObject {
   return { ...encodeChatUsage(usage, cost), ...encodeOpenAiUsage(usage) }
 }

@@ -3,7 +3,7 @@ import type { RequestedImages } from '../call/requested-images.ts'
 /** More than any vendor counts for one image, read or generated. */
 export const maxTokensPerImage = 24_000
 
-/** What a vendor counts for the images of a request to a model. */
+/** Tokens that a vendor counts for the images of a request to a model. */
 export interface ImageTokens {
   /** Output tokens of one image. A row without a size, a resolution or a quality applies to all of them. */
   output: readonly ImageTokenRow[]
@@ -61,7 +61,9 @@ const gptImage: ImageTokens = {
   input: 8400,
 }
 
-/** As the vendor's calculator of costs counts them. Tokens of input images are not published: as many as of any model. */
+/**
+ * Counts of the vendor's cost calculator. Tokens of input images are not published: the most of any model is assumed.
+ */
 const gptImage2: ImageTokens = {
   ...imagesOnly,
   output: [],
@@ -77,8 +79,8 @@ const gptImage2: ImageTokens = {
 }
 
 /**
- * Its vendor publishes the price of a token, and not how many an image has: as many as the largest of the model before,
- * whose images cost more.
+ * Assumes the tokens of the largest image of the previous model, whose images cost more: the vendor publishes the price
+ * of a token, but not how many an image has.
  */
 const gptImage25: ImageTokens = {
   ...imagesOnly,
@@ -91,9 +93,7 @@ const gptImage25: ImageTokens = {
 /** Vertex AI documents ten output images per prompt for Gemini 2.5, and the limit of output tokens for later models. */
 const gemini = { preview: 0, text: 2000, input: 2600, replyImages: null, replyTokens: 32_768 }
 
-/**
- * By the vendor's name of the model, without a date. Models that are not here count as much as any model may.
- */
+/** Counts by the vendor's name of the model, without a date. Any other model gets the highest possible counts. */
 const tokensByModel: readonly (readonly [string, ImageTokens])[] = [
   [
     'gpt-image-1-mini',

@@ -2,8 +2,8 @@ import type { ImagesCall } from '../call/images.ts'
 import { describeSupport, fitGeometry, type ParameterProblem, type SupportedParameters } from './geometry.ts'
 
 /**
- * Why an endpoint cannot serve a call; null if it can. A parameter that it does not declare is one that it does not
- * support; an endpoint that declares none is sent everything.
+ * Finds the reason an endpoint cannot serve a call; null if it can. A parameter that it does not declare is not
+ * supported; an endpoint that declares none is sent everything.
  */
 export function findParameterProblem(
   call: ImagesCall,
@@ -18,7 +18,7 @@ export function findParameterProblem(
   return 'field' in geometry ? geometry : null
 }
 
-/** By their names in the API; those with the effect of their absence are left out. */
+/** Lists parameters by their names in the API, without those that have no effect. */
 function listParameters(call: ImagesCall): Record<string, string | number | undefined> {
   return {
     n: call.n > 1 ? call.n : undefined,

@@ -44,7 +44,7 @@ function toUrl(source: ImageSource): string {
   return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
 }
 
-/** What an endpoint declares is sent; the format has no name for these. */
+/** Lists dropped fields: the format has no name for these, and sends any that an endpoint declares. */
 function listDropped({
   quality,
   background,

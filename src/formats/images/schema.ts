@@ -94,7 +94,7 @@ export const imageEditOptions = z.looseObject({
 
 const file = z.string().meta({ format: 'binary' })
 
-/** For openapi.json: the handler reads the form itself. */
+/** Describes the form in openapi.json only: the handler reads it itself. */
 export const imageEditForm = z
   .looseObject({
     model,

@@ -5,7 +5,7 @@ import { formatSize, maxPixelsOf, tierOf } from './geometry.ts'
 import { maxTokensPerImage } from './image-tokens.ts'
 
 const tokensPerRequest = 80
-/** Of a reference whose size is not known yet. */
+/** Pixels of a reference whose size is not known yet, at most. */
 const maxReferencePixels = 64_000_000
 
 /** The most that a provider can count for a request. */
@@ -48,7 +48,7 @@ function listKnown({ size, resolution, quality }: ImagesCall): string[] {
   return [...geometry, quality].filter((name) => name !== undefined)
 }
 
-/** What a reply may be billed for; its images count as they are, not as they were requested. */
+/** Lists the units a reply may be billed for; its images count as they are, not as they were requested. */
 export function listReplyUnits(
   call: ImagesCall,
   images: readonly GeneratedImage[],

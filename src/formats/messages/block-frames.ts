@@ -11,7 +11,7 @@ export class BlockFrames {
     return formatFrame('content_block_start', { index: this.#index, content_block: block })
   }
 
-  /** For streamed text: `field` is the member of the delta that carries it. */
+  /** Writes streamed text: `field` is the member of the delta that carries it. */
   writeTextDelta(type: string, field: string, text: string): string {
     const delta = `{"type":"${type}","${field}":${JSON.stringify(text)}}`
     return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":${delta}}\n\n`

@@ -57,10 +57,10 @@ export function decodeError(status: number, body: unknown): UpstreamFailure {
   return failure
 }
 
-/** For HTML error pages of proxies: the beginning is enough. */
+/** Characters of an HTML error page of a proxy, of which the beginning is enough. */
 const maxMessageLength = 500
 
-/** From an `error` object; `status` is null inside a stream. */
+/** Decodes an `error` object; `status` is null inside a stream. */
 export function decodeFailure(error: JsonObject, status: number | null): UpstreamFailure {
   const type = asString(error.type)
   const message = asString(error.message) || asString(error.detail) || type || ''

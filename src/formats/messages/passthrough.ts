@@ -42,7 +42,7 @@ export function passRequest(clientBody: JsonObject, target: Target): UpstreamReq
   return { path, headers: {}, body, dropped: losses.list() }
 }
 
-/** For a client that sets no limit: leaves room for text after the requested thinking budget. */
+/** Computes a limit for a client that sets none: leaves room for text after the requested thinking budget. */
 function resolveMaxTokens(body: JsonObject, target: Target): number {
   if (target.maxOutputTokens !== null) return target.maxOutputTokens
   return defaultMaxTokens + asCount(asObject(body.thinking)?.budget_tokens)

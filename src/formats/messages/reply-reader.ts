@@ -117,7 +117,7 @@ class ReplyEventBuilder {
 
 type EventHandler = (builder: ReplyEventBuilder, event: JsonObject) => void
 
-/** By `type`. Other events, such as `ping`, are ignored. */
+/** Handlers by `type`. Other events, such as `ping`, are ignored. */
 const handlers: Record<string, EventHandler> = {
   message_start: (builder, event) => {
     const message = asObject(event.message) ?? {}

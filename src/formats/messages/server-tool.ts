@@ -42,7 +42,7 @@ export function decodeServerToolUse(block: JsonObject): ServerToolPart | undefin
   return { kind: 'server-tool', id, tool, arguments: JSON.stringify(block.input ?? {}), item: {} }
 }
 
-/** Of the gateway's own tools, and of those of MCP servers. */
+/** Types of calls of the gateway's own tools, and of those of MCP servers. */
 const useTypes: ReadonlySet<unknown> = new Set(['server_tool_use', 'mcp_tool_use'])
 
 type Part = InputPart | OutputPart

@@ -20,7 +20,7 @@ const stopReasons: Record<FinishReason, string> = {
   error: 'end_turn',
 }
 
-/** From `stop_reason` and related fields; some vendors report `end_turn` after tool calls. */
+/** Decodes `stop_reason` and related fields; some vendors report `end_turn` after tool calls. */
 export function decodeChoiceEnd(delta: JsonObject, hasToolCalls: boolean): ChoiceEnd {
   const native = asString(delta.stop_reason) ?? null
   const plain = native === null || native === 'end_turn'

@@ -66,7 +66,7 @@ export function encodeThinking(part: ReasoningPart): JsonObject | null {
   return { type: 'thinking', thinking, signature, ...encodeFormatHint(part) }
 }
 
-/** For a client that hides reasoning: only what must be sent back with the next turn. */
+/** Encodes, for a client that hides reasoning, only what must be sent back with the next turn. */
 export function encodeHiddenThinking(part: ReasoningPart): JsonObject | null {
   if (part.signature === undefined && part.encrypted === undefined) return null
   if (isRedacted(part)) return { type: 'redacted_thinking', data: part.encrypted }

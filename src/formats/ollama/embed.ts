@@ -39,7 +39,7 @@ export const ollamaEmbeddingsRequest = z
   .looseObject({ ...sharedFields, prompt: z.string().nullish() })
   .meta({ id: 'OllamaEmbeddingsRequest' })
 
-/** As a body of `POST /embeddings`. */
+/** Translates into a body of `POST /embeddings`. */
 export function translateEmbed(body: JsonObject): TranslatedBody {
   // Not to truncate is what happens anyway.
   const { truncate, ...rest } = body
@@ -54,7 +54,7 @@ export function translateEmbeddings(body: JsonObject): TranslatedBody {
 
 const contentType = 'application/json;charset=utf-8'
 
-/** As pieces of JSON text: the vectors are not parsed. */
+/** Encodes the reply as pieces of JSON text: the vectors are not parsed. */
 export function encodeEmbed(
   { vectors }: EmbeddingsReply,
   { model, provider, usage, cost, metadata }: MediaReplyContext,

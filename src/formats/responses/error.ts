@@ -71,7 +71,7 @@ const contextLengthPattern = /maximum context length|context window|prompt is to
 
 const contentPolicyViolation: FailureKind = 'content_policy_violation'
 
-/** By code or, if a vendor sends none, by type. */
+/** Kinds by code or, if a vendor sends none, by type. */
 const failureKindByCode = new Map<string, FailureKind>([
   ['context_length_exceeded', 'context_length_exceeded'],
   ['string_above_max_length', 'context_length_exceeded'],

@@ -25,7 +25,7 @@ import { encodeServerToolItem } from './server-tool.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
-/** What the encoding of items depends on. */
+/** Facts that the encoding of items depends on. */
 export interface ItemContext {
   /** The generation id without its prefix, the base of item ids. */
   idBase: string
@@ -94,7 +94,7 @@ function encodeAudioContent({ data, format, transcript, id, expiresAt }: AudioPa
   }
 }
 
-/** Whether a tool call is written as free text: the model made it so, or the client declared the tool so. */
+/** Whether a tool call is written as free text: the model called it that way, or the client declared the tool so. */
 export function isCustomCall(part: ToolCallPart, { call }: ItemContext): boolean {
   return part.custom === true || findTool(call.tools, part.name)?.kind === 'custom'
 }

@@ -65,7 +65,7 @@ const knownReasoningFields = new Set([
 const knownTextFields = new Set(['format', 'verbosity'])
 /** Usage is always sent, and obfuscation only concerns the upstream's own stream. */
 const knownStreamOptions = new Set(['include_usage', 'include_obfuscation'])
-/** These are requested from every upstream that supports them. */
+/** Additional output that is requested from every upstream that supports it. */
 const knownIncludes = new Set<unknown>(['reasoning.encrypted_content', logprobsInclude])
 
 function decodeMessages(body: JsonObject): Message[] {

@@ -44,7 +44,7 @@ function readToolName(type: string, { server_label, name }: JsonObject): string 
   return type === 'mcp_call' ? `${server_label}__${name}` : type.replace(/_call$/, '')
 }
 
-/** What an item without its result says of it. */
+/** Describes an item that has no result by its other fields. */
 function describe({
   type: _type,
   id: _id,

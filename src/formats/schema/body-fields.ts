@@ -7,7 +7,7 @@ const structuralNames: ReadonlySet<string> = new Set([
   ...['size', 'seconds', 'previous_job_id', 'callback_url'],
 ])
 
-/** Which fields of a schema can have a text of the client. */
+/** Determines which fields of a schema can have a text of the client. */
 export function describeBodyFields(shape: Readonly<Record<string, z.core.$ZodType>>): BodyFields {
   const names = Object.keys(shape)
   return {

@@ -37,7 +37,7 @@ const sort = z
   )
   .nullish()
 
-/** Which endpoints may serve a request. Strict: a misspelled `zdr` must not silently allow every provider. */
+/** Constraints on the endpoints of a request. Strict: a misspelled `zdr` must not silently allow every provider. */
 export const providerPreferences = z
   .strictObject({
     order: slugs.describe('Provider slugs, provider names or endpoint tags to try first, in this order'),

@@ -31,9 +31,9 @@ export interface SearchQuery {
   maxResults: number
   includeDomains: readonly DomainRule[]
   excludeDomains: readonly DomainRule[]
-  /** One of the engine's. */
+  /** A mode of the engine. */
   mode: SearchMode | null
-  /** Of the text of one result. */
+  /** Characters of the text of one result. */
   maxCharacters: number
   userLocation: UserLocation | null
 }
@@ -42,7 +42,7 @@ export interface SearchResult {
   url: string
   title: string
   text: string
-  /** As the engine states it, usually an ISO date. */
+  /** The date in the engine's form, usually ISO. */
   publishedAt: string | null
 }
 
@@ -66,22 +66,22 @@ export type EnginePage =
   /** The engine could not read it; the status is that of the page, if there was one. */
   | { status: number | null }
 
-/** In nano-dollars. */
+/** Prices in nano-dollars. */
 export interface SearchPrices {
-  /** Of one search. */
+  /** Price of one search. */
   search: bigint
-  /** Of one search in the modes that cost something else. */
+  /** Prices of one search in the modes that cost something else. */
   modes: Partial<Record<SearchMode, bigint>>
-  /** Of each result beyond those that a search includes. */
+  /** Price of each result beyond those that a search includes. */
   additionalResult: bigint
 }
 
-/** For engines without a price per search. */
+/** Prices of engines without a price per search. */
 export const free: SearchPrices = { search: 0n, modes: {}, additionalResult: 0n }
 
 /** A web search API as data. */
 export interface SearchEngine {
-  /** In requests and settings; of an engine with keys also the provider of its BYOK keys. */
+  /** The id in requests and settings; for an engine with keys, also the provider of its BYOK keys. */
   id: string
   name: string
   prices: SearchPrices
@@ -90,11 +90,11 @@ export interface SearchEngine {
   modes: readonly SearchMode[]
   defaultMode: SearchMode | null
   maxResults: number
-  /** Whether both lists can be used in one search; if not, whether two are an error or the included domains win. */
+  /** The effect of both lists in one search: both apply, it is an error, or the included domains win. */
   domainLists: 'both' | 'exclusive' | 'include_wins'
   /** Whether it understands wildcards and paths; if not, the gateway filters its results. */
   hasDomainPatterns: boolean
-  /** Of both lists together. */
+  /** Number of domains in both lists together. */
   maxDomains: number
   hasLocation: boolean
   api: HttpApi | SimulatedApi

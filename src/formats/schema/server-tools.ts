@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { excludeBoth } from '../../platform/validation/schema-rules.ts'
 import { searchModes } from './search-engine.ts'
 
-/** Of web pages. */
+/** Domains of web pages. */
 export const domains = z.array(z.string().max(2000)).max(1000).optional()
 const count = z.int().min(1).optional()
 const countUpTo = (max: number) => z.int().min(1).max(max).optional()

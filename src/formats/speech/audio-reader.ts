@@ -26,7 +26,7 @@ export function isAudioType(contentType: string): boolean {
 
 const maxSampleRate = 192_000
 
-/** From a type such as `audio/L16;codec=pcm;rate=24000`. */
+/** Reads the sample rate from a type such as `audio/L16;codec=pcm;rate=24000`. */
 export function readSampleRate(contentType: string): number | undefined {
   const rate = Number(/;\s*rate=(\d{4,6})\b/i.exec(contentType)?.[1] ?? Number.NaN)
   return rate <= maxSampleRate ? rate : undefined

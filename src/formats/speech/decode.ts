@@ -7,7 +7,7 @@ import type { BilledUnits } from '../call/units.ts'
 import { effectiveFields, type SpeechRequest } from './schema.ts'
 
 const defaultFormat = 'pcm'
-/** As the SDKs of OpenAI document it for their users. */
+/** The default that the SDKs of OpenAI document for their users. */
 const sdkDefaultFormat = 'mp3'
 
 /** The body of an SDK of OpenAI, with the default that its users expect. */
@@ -68,9 +68,9 @@ function toPrompt({ input, instructions }: SpeechCall): ModelCall {
 /** Vendors count 20 to 30 tokens for a second of audio; the slowest speech has three characters in it. */
 const tokensPerCharacter = 10
 const tokensForPauses = 2000
-/** What vendors add to a prompt. */
+/** Tokens that vendors add to a prompt. */
 const extraPromptTokens = 64
-/** Of a recording in base64: compressed well, it has fifty times more for each token. */
+/** Base64 characters of a recording for each token, a lower bound: a well-compressed one has fifty times more. */
 const charactersPerAudioToken = 100
 
 export function measureSpeech(call: SpeechCall): RequestSize {
@@ -89,7 +89,7 @@ export function measureSpeech(call: SpeechCall): RequestSize {
   }
 }
 
-/** What speech is billed by where the price is not that of tokens. */
+/** Lists the units of speech that is billed by another unit than the token. */
 export function listUnits({ input }: SpeechCall): BilledUnits[] {
   return [{ billable: 'input_text', unit: 'character', quantity: countCharacters(input), variants: [] }]
 }
@@ -99,7 +99,7 @@ export function estimateAudioTokens({ input }: SpeechCall): number {
   return Math.ceil((countCharacters(input) * 20) / 15)
 }
 
-/** Without the recording, which is not logged. */
+/** Drops the recording, which is not logged. */
 function toRecordedBody(body: SpeechRequest): JsonObject {
   const { input_references: _, ...rest } = body
   return rest

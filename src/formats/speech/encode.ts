@@ -20,11 +20,11 @@ export function contentTypeOf(format: SpeechFormat, sampleRate = speechSampleRat
   return format === 'pcm' ? `${contentTypes.pcm};rate=${sampleRate};channels=1` : contentTypes[format]
 }
 
-/** How a reply is delivered to the client. */
+/** Delivers a reply to the client. */
 export interface SpeechWriter {
   contentType: string
   write(audio: Uint8Array): string | Uint8Array
-  /** What follows the audio. */
+  /** Returns the text after the audio. */
   end(context: MediaReplyContext): string
   /** Null if the error cannot be expressed. */
   fail(error: GatewayError): string | null

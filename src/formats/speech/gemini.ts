@@ -52,7 +52,7 @@ function blockedEvent(reason: string): SpeechEvent {
   return { type: 'reply-error', failure: { kind, status: null, message, code: reason } }
 }
 
-/** Of base64, a multiple of four characters. */
+/** Characters of base64, a multiple of four. */
 const sliceLength = 64 * 1024
 
 /** Decoded slice by slice, because a long reply has tens of megabytes. */

@@ -7,7 +7,7 @@ import { speechFormats } from '../vocabulary.ts'
 const maxInputCharacters = 40_000
 const maxInstructionCharacters = 10_000
 const maxReferenceText = 10_000
-/** In base64. */
+/** Characters in base64. */
 const maxReferenceAudio = 20_971_520
 
 const audioReference = z.looseObject({

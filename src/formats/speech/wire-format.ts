@@ -15,13 +15,13 @@ interface SpeechFormats extends MediaWireFormat<SpeechCall> {
   options?: readonly string[]
 }
 
-/** Its replies arrive piece by piece. */
+/** A format whose replies arrive piece by piece. */
 export interface StreamedSpeechWireFormat extends SpeechFormats {
   /** Creates a reader with the state of one reply; null if the content type is not that of a reply. */
   createReader(contentType: string): SpeechReader | null
 }
 
-/** Its replies are one JSON object. */
+/** A format whose replies are one JSON object. */
 export interface WholeSpeechWireFormat extends SpeechFormats {
   /** Null if the body is not a reply of this format. */
   decodeReply(body: JsonObject, call: SpeechCall): Iterable<SpeechEvent> | null

@@ -97,7 +97,7 @@ export async function decodeInputAudio(body: JsonObject): Promise<AudioSource> {
   return { field, bytes: await joinBytes(chunks), format, filename: undefined, contentType: undefined }
 }
 
-/** Of valid base64, with or without padding. */
+/** Counts the bytes of valid base64, with or without padding. */
 function countBytes(base64: string): number {
   return Math.floor((base64.replace(/={1,2}$/, '').length * 3) / 4)
 }

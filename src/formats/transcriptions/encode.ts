@@ -108,7 +108,7 @@ function encodeSegment(call: TranscriptionCall, segment: TranscriptSegment, id: 
   }
 }
 
-/** Those of the provider, or sentences made of its words, or the whole text. */
+/** Lists the segments of the provider, or sentences made of its words, or the whole text. */
 export function listSegments(call: TranscriptionCall, reply: TranscriptionReply): TranscriptSegment[] {
   const { segments, words, text, duration } = reply
   if (segments.length > 0) return segments
@@ -117,7 +117,7 @@ export function listSegments(call: TranscriptionCall, reply: TranscriptionReply)
   return text.trim() === '' ? [] : [{ start: 0, end, text }]
 }
 
-/** With the seconds of audio; with tokens if the provider counted any. */
+/** Encodes the seconds of audio, and the tokens if the provider counted any. */
 function encodeUsage({ units }: TranscriptionReply, { usage, cost }: MediaReplyContext): JsonObject {
   const [input, output] = [countPromptTokens(usage), countCompletionTokens(usage)]
   const isCounted = input + output > 0

@@ -3,14 +3,14 @@ import { type AudioFormat, detectAudio } from '../../platform/media/audio-info.t
 import type { Recording } from '../call/transcription.ts'
 import { audioFormatNames } from './schema.ts'
 
-/** Where a recording came from, for errors, and what it claims to be. */
+/** A recording, the field it came in, for errors, and its claims about its format. */
 export interface AudioSource {
   /** `file` or `input_audio.data`. */
   field: string
   bytes: Uint8Array<ArrayBuffer>
   filename: string | undefined
   contentType: string | undefined
-  /** Of a JSON body. */
+  /** The format that a JSON body states. */
   format: AudioFormat | undefined
 }
 
@@ -18,10 +18,10 @@ export const maxRecordingBytes = 25 * 1024 * 1024
 
 /** Speech in Opus at its lowest rate: no recording of this size is longer. */
 const lowestBitsPerSecond = 6000
-/** Of recordings made in browsers, which do not say how long they are. */
+/** The rate of recordings made in browsers, which do not state their length. */
 const usualBitsPerSecond = 32_000
 
-/** Of these the length follows from the sound itself; others say in a header how long they are, which may be false. */
+/** Formats whose length follows from the sound itself; others state it in a header, which may be false. */
 const measuredFormats: ReadonlySet<AudioFormat> = new Set<AudioFormat>(['wav', 'mp3', 'aac'])
 
 const mediaTypes: Record<AudioFormat, string> = {
@@ -34,7 +34,7 @@ const mediaTypes: Record<AudioFormat, string> = {
   aac: 'audio/aac',
 }
 
-/** By extension and by media type without its first part. */
+/** Formats by extension, and by media type without its first part. */
 const formatNames: ReadonlyMap<string, AudioFormat> = new Map<string, AudioFormat>([
   ...audioFormatNames.map((name): [string, AudioFormat] => [name, name]),
   ['wave', 'wav'],
@@ -81,7 +81,7 @@ function toMilliseconds(seconds: number): number {
   return Math.ceil(seconds * 1000)
 }
 
-/** What a name or type says that is not an audio format makes no claim. */
+/** Lists the formats claimed by name and type. A name or type that is not of an audio format makes no claim. */
 function listClaims({ filename, contentType, format }: AudioSource): [string, AudioFormat][] {
   const extension = /\.([a-z0-9]+)$/i.exec(filename ?? '')?.[1]
   const subtype = /^(?:audio|video|application)\/([\w.+-]+)/i.exec(contentType ?? '')?.[1]

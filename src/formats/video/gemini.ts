@@ -74,7 +74,7 @@ function encodeImage(url: string | null): JsonObject | undefined {
   return parsed ? { bytesBase64Encoded: parsed.data, mimeType: parsed.mediaType } : undefined
 }
 
-/** These models always generate sound, and accept no parameter for it. */
+/** Encodes the parameters. The models always generate sound, and accept no parameter for it. */
 function encodeParameters({ aspectRatio, resolution, duration }: VideoCall): JsonObject {
   return omitUndefined({
     aspectRatio: aspectRatio ?? undefined,

@@ -6,11 +6,11 @@ import type { MediaWireFormat } from '../media.ts'
 export interface VideoWireFormat extends MediaWireFormat<VideoCall> {
   /** A request can turn the sound of a video on and off. */
   acceptsAudio: boolean
-  /** Why this format cannot express a call. */
+  /** Finds the reason this format cannot express a call. */
   findProblem?(call: VideoCall): { field: string; problem: string } | null
   /** The provider's id in the reply to a submission; null if it has none. */
   decodeSubmission(body: JsonObject): string | null
-  /** After the base URL. */
+  /** Builds a path after the base URL. */
   buildPollPath(upstreamId: string): string
   /** Null if the body is not a job of this format. */
   decodeProgress(body: JsonObject, upstreamId: string): VideoProgress | null
