@@ -16,7 +16,7 @@ export interface Catalog extends ModelIndex, RouterIndex {
   readonly snapshotDate: string
   readonly models: readonly Model[]
   readonly providers: readonly CatalogProvider[]
-  /** By slug, display name in lower case, and neutral vendor name. */
+  /** Providers by slug, display name in lower case, and neutral vendor name. */
   readonly providerByName: ReadonlyMap<string, CatalogProvider>
 }
 
@@ -46,7 +46,7 @@ export function buildCatalog(sources: CatalogSources): Catalog {
   }
 }
 
-/** When a model was listed: its release date, the time it was declared, or the date of the snapshot. */
+/** Finds the time a model was listed: its release date, the time it was declared, or the date of the snapshot. */
 function createListingTime({ declaredAt }: DeclaredCatalog): (model: DeclaredModel) => number {
   const snapshot = Date.parse(readSnapshot().date) / 1000
   return ({ id, created }) => created || (declaredAt?.get(id) ?? snapshot)

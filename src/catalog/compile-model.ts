@@ -110,7 +110,7 @@ const samplingParameters: readonly ParameterName[] = [
 /** The parameters of an endpoint as sets, which are the same for many endpoints. */
 interface ParameterSets {
   supports: ReadonlySet<string>
-  /** By the fields that the provider rejects. */
+  /** Unsupported parameters by the fields that the provider rejects. */
   unsupported: Map<readonly string[], ReadonlySet<string>>
 }
 
@@ -126,7 +126,7 @@ function parameterSetsOf(supported: readonly ParameterName[]): ParameterSets {
 
 const noFields: readonly string[] = []
 
-/** Without declared parameters, only what the provider rejects is unsupported. */
+/** Finds the unsupported parameters: only those that the provider rejects, if none are declared. */
 function findUnsupportedParameters(
   provider: Provider,
   { service_tier }: DeclaredEndpoint,

@@ -82,7 +82,7 @@ const deployments = z
     }),
   )
 
-/** How a credential in JSON is read: as that of an auth scheme, or as a list of resources and deployments. */
+/** The form of a credential in JSON: that of an auth scheme, or a list of resources and deployments. */
 export type CredentialForm = AuthOptions['scheme'] | Deployments['kind']
 
 /** The form of credential that a provider accepts besides a token. */

@@ -93,15 +93,15 @@ export const videoCapabilities = z
     pricing_skus: z.record(z.string().regex(videoSkuPattern, videoSkuProblem), decimalPrice).optional(),
   })
 
-/** What an endpoint declares overrides what its model and its provider declare, field by field. */
+/** Speech settings. Those of an endpoint override those of its model and its provider, field by field. */
 export const speechTraits = z.strictObject({
-  /** By default every format that the wire format can request. */
+  /** Audio formats; by default, every format that the wire format can request. */
   formats: z.array(z.enum(speechFormats)).min(1).optional(),
-  /** By default the model's `supported_voices`. */
+  /** Voices; by default, the model's `supported_voices`. */
   voices: z.array(z.string().min(1)).min(1).optional(),
   /** The listed voices are examples: any other is sent to the provider, which may have custom or cloned ones. */
   accepts_unlisted_voices: z.boolean().optional(),
-  /** For requests that name no voice. Without it they are rejected. */
+  /** The voice of requests that name none. Without it they are rejected. */
   default_voice: z.string().min(1).optional(),
   /** Dropped and reported. */
   unsupported_fields: z.array(z.enum(speechFields)).optional(),
@@ -113,7 +113,7 @@ export const speechTraits = z.strictObject({
 export type SpeechTraits = z.output<typeof speechTraits>
 
 export const transcriptionTraits = z.strictObject({
-  /** By default what models of its wire format usually can. */
+  /** Distinguishes speakers; by default, as models of its wire format usually do. */
   supports_diarization: z.boolean().optional(),
 })
 
@@ -149,7 +149,7 @@ export const declaredEndpoint = z.strictObject({
   max_prompt_tokens: count.optional(),
   quantization: z.enum(quantizations).optional(),
   supported_parameters: z.array(z.enum(parameterNames)).optional(),
-  /** Without it the price is unknown, which is not the same as free. */
+  /** Prices. If absent, the price is unknown, which is not the same as free. */
   pricing: pricing.optional(),
   /** The unit of `pricing.prompt`. */
   prompt_unit: z.enum(['token', 'character', 'second', 'search']).default('token'),
@@ -163,7 +163,7 @@ export const declaredEndpoint = z.strictObject({
   transcription: transcriptionTraits.optional(),
 })
 
-/** What every OpenAI-compatible server supports; tools are not among it. */
+/** Parameters that every OpenAI-compatible server supports; tools are not among them. */
 export const commonParameters: readonly ParameterName[] = [
   'max_tokens',
   'temperature',

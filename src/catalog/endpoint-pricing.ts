@@ -4,7 +4,7 @@ import type { ImageCapabilities, VideoCapabilities } from './model.ts'
 import type { EndpointPricing, Pricing } from './price.ts'
 import type { UnitPrice } from './unit-price.ts'
 
-/** What the units of `pricing.prompt` other than the token count. */
+/** Billables of the units of `pricing.prompt` other than the token. */
 const promptBillables: Readonly<Record<'character' | 'second' | 'search', Billable>> = {
   character: 'input_text',
   second: 'input_audio',

@@ -7,7 +7,7 @@ import { findModel } from './lookup.ts'
 const declare = (id: string, rest: Partial<ModelDeclaration> = {}) =>
   declaredModel.parse({ id, name: id, endpoints: [{ provider: 'host', upstream_model: id }], ...rest })
 
-/** Without the built-in providers, only the models declared here are in the catalog. */
+/** A catalog without the built-in providers: it only has the models declared here. */
 const catalog = buildCatalog({
   environment: {},
   providers: [],

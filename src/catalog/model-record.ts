@@ -11,7 +11,7 @@ import type { ResolvedModel } from './lookup.ts'
 import type { Endpoint, Model } from './model.ts'
 import { type Pricing, pricing } from './price.ts'
 
-/** In the API an unknown price is -1, because 0 means free. */
+/** An unknown price in the API: 0 would mean free. */
 const unknownPrice = '-1'
 
 const wirePrice = z
@@ -153,7 +153,7 @@ export function toArchitecture(model: Model) {
   }
 }
 
-/** If a model is billed by other units, its token prices are 0, not unknown. */
+/** Converts prices for the API. Token prices of a model that is billed by other units are 0, not unknown. */
 export function toPublicPricing({ pricing, prompt_unit }: Endpoint): Pricing {
   if (!pricing) return { prompt: unknownPrice, completion: unknownPrice }
   const { units, ...tokens } = pricing

@@ -28,7 +28,7 @@ export interface ProviderInstallation {
   settings: ProviderSettings
   /** The base URL with its placeholders filled in; null if a setting is missing. */
   address: string | null
-  /** Why the credential cannot be used; null if it can, or if there is none. */
+  /** The reason the credential cannot be used; null if it can, or if there is none. */
   problem: string | null
 }
 
@@ -95,7 +95,7 @@ export interface Endpoint {
   readonly price: number
   readonly prompt_unit: DeclaredEndpoint['prompt_unit']
   readonly price_state: PriceState
-  /** What its images count in tokens; null if it is not known. */
+  /** The tokens of its images; null if they are not known. */
   readonly image_tokens: ImageTokens | null
   /** Only for models that generate images. */
   readonly image: ImageCapabilities | null
@@ -121,9 +121,9 @@ export interface Model
   /** Unix time of the release, or of the declaration if that is unknown. */
   readonly listed_at: number
   readonly vendor: VendorName | null
-  /** At least one, except for router models. */
+  /** The endpoints of the model: at least one, except for router models. */
   readonly endpoints: readonly Endpoint[]
-  /** Those that can be called, cheapest first, unknown prices last. */
+  /** Endpoints that can be called, cheapest first, unknown prices last. */
   readonly callable: readonly Endpoint[]
   /** Selected with the suffix `:thinking`: reasoning is on unless the request disables it. */
   readonly reasons_by_default?: true

@@ -28,7 +28,7 @@ function toPartialSchema<S extends z.ZodRawShape>(shape: S): PartialSchema<S> {
   return z.strictObject(Object.fromEntries(fields)) as unknown as PartialSchema<S>
 }
 
-/** Of each auth scheme: they decide where a credential is sent. */
+/** Fields of each auth scheme: they decide where a credential is sent. */
 const authFieldMask = Object.fromEntries(Object.keys(authFields).map((name) => [name, true])) as {
   [Name in keyof typeof authFields]: true
 }
@@ -42,7 +42,7 @@ const fileOnlyFields = {
   ...authFieldMask,
 } as const
 
-/** What an operator may override at run time: any of these fields of headgate.yaml. */
+/** Overrides that an operator may make at run time: any of these fields of headgate.yaml. */
 export const providerOverride = declaredProvider
   .omit({ slug: true, ...fileOnlyFields })
   .meta({ id: 'ProviderEdit' })

@@ -44,7 +44,7 @@ export function openSecrets(
   }
 }
 
-/** For responses. */
+/** Masks secrets for responses. */
 export function maskSecrets({ api_key, headers }: Secrets): Secrets {
   const names = Object.keys(headers ?? {})
   return {

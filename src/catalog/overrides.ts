@@ -108,7 +108,7 @@ export function resolveOrigin(base: CatalogProvider | undefined, baseUrl: string
   return originOf(baseUrl ?? (base ? addressOf(base) : ''))
 }
 
-/** With placeholders filled in, if possible. */
+/** The base URL, with placeholders filled in if possible. */
 function addressOf({ baseUrl, installation }: CatalogProvider): string {
   return installation.address ?? baseUrl
 }

@@ -94,7 +94,7 @@ function isZero(price: string): boolean {
   return /^[0.]+$/.test(price)
 }
 
-/** For sorting and filtering only, never for charges. */
+/** Estimates for sorting and filtering only, never for charges. */
 export function estimatePerMillion(price: string, discount = 0): number {
   return Number(price) * 1e6 * (1 - discount)
 }

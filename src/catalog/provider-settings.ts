@@ -18,7 +18,7 @@ export type ProviderSettings = Readonly<Partial<Record<SettingName, string>>>
 export interface SettingSource {
   /** The environment variables that its users usually have; the first that is set is used. */
   variables: readonly string[]
-  /** For BYOK credentials, if neither they nor the installation set a value. */
+  /** The value for BYOK credentials, if neither they nor the installation set one. */
   fallback?: string
 }
 

@@ -26,10 +26,10 @@ export interface DataPolicy {
 /** Assumed for a provider that makes no statement. */
 export const unknownDataPolicy: DataPolicy = { training: true, retains: true, publishes: false }
 
-/** What nearly every OpenAI-compatible server supports. */
+/** Capabilities of nearly every OpenAI-compatible server. */
 export const commonCapabilities: readonly WireCapability[] = ['stream_usage']
 
-/** How a provider's chat format carries the reasoning of earlier turns. */
+/** The form in which a provider's chat format carries the reasoning of earlier turns. */
 export interface ReasoningHistory {
   field: ReasoningField
   /** A turn with tool calls must have the field, even if it is empty. */
@@ -38,7 +38,7 @@ export interface ReasoningHistory {
   anySignature?: true
 }
 
-/** What most OpenAI-compatible servers read. */
+/** The field that most OpenAI-compatible servers read. */
 export const commonReasoningHistory: ReasoningHistory = { field: 'reasoning_content' }
 
 /** A request in a standard format, before the provider's adaptations. */
@@ -53,14 +53,14 @@ export interface WireRequest {
   body: JsonObject
 }
 
-/** How a provider deviates from a format. */
+/** The deviations of a provider from a format. */
 export interface WireAdapter {
   adaptRequest(request: WireRequest): Pick<WireRequest, 'path' | 'headers' | 'body'>
   /** The JSON that it takes instead of a form. */
   adaptForm?(fields: readonly FormField[]): JsonObject
   /** Body fields that it would reject: they are dropped and reported. */
   droppedFields?: readonly string[]
-  /** For streams that are not server-sent events. */
+  /** Creates a reader of streams that are not server-sent events. */
   createFrameReader?: () => FrameReader
 }
 
@@ -68,12 +68,12 @@ export interface WireAdapter {
  * The names that a provider's video API uses. Paths in bodies are written `video.url`; an id in a URL is `{id}`.
  */
 export interface VideoJobFormat {
-  /** Where a job is submitted, and where its state is read. */
+  /** The paths to submit a job, and to read its state. */
   submit: string
   poll: string
   /** The id of a job in the reply to its submission. */
   id: string
-  /** Where the fields of a request go; what is absent here is dropped and reported. */
+  /** The paths of the fields of a request in the body; fields that are absent here are dropped and reported. */
   fields: Readonly<
     Partial<
       Record<
@@ -93,7 +93,7 @@ export interface VideoJobFormat {
       >
     >
   >
-  /** Where a job is submitted that continues another, and the field for the URL of that video. */
+  /** The path to submit a job that continues another, and the field for the URL of that video. */
   continuation?: { path: string; field: string }
   /** The state of a job, and what its values mean. */
   state: string
@@ -101,15 +101,15 @@ export interface VideoJobFormat {
     Record<string, 'pending' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'expired'>
   >
   percent?: string
-  /** Of the finished video. */
+  /** The paths of the URL and the quantities of the finished video. */
   url: string
   seconds?: string
   tokens?: string
-  /** Why a job failed. */
+  /** The path of the reason a job failed. */
   error: string
 }
 
-/** What a search of the web is restricted by. */
+/** Restrictions of a web search. */
 export interface NativeSearchOptions {
   maxUses?: number | undefined
   includeDomains: readonly string[]
@@ -118,7 +118,7 @@ export interface NativeSearchOptions {
   userLocation?: JsonObject | null | undefined
 }
 
-/** How a provider searches the web itself: a tool of one of its formats. */
+/** The web search of a provider itself: a tool of one of its formats. */
 export interface NativeSearch {
   wireFormat: WireFormatName
   /** The types of the tool in that format. */
@@ -129,7 +129,7 @@ export interface NativeSearch {
   createTool(options: NativeSearchOptions): JsonObject
 }
 
-/** Which of a provider's regions are within a data region. */
+/** The provider's regions within a data region. */
 export interface DataResidency {
   regionPattern: RegExp
   /** Used with credentials of another region; without it, they are not used. */
@@ -153,9 +153,9 @@ export interface Provider extends ProviderAddress {
   webSearch?: NativeSearch
   /** The format in which it connects to MCP servers itself. */
   connectsToMcp?: WireFormatName
-  /** Its credential may be a list of resources and deployments. */
+  /** Accepts a list of resources and deployments as its credential. */
   acceptsDeployments?: true
-  /** In order of preference, for requests in another format. */
+  /** Wire formats in order of preference, for requests in another format. */
   wireFormats: WireFormatName[]
   regions: DataRegion[]
   dataPolicy: DataPolicy
@@ -192,11 +192,11 @@ export interface Provider extends ProviderAddress {
   capabilities?: readonly WireCapability[]
   /** The format of its reasoning signatures, if it differs from its wire format's. */
   signatures?: ReasoningFormat
-  /** Where it expects the reasoning of earlier turns; by default `commonReasoningHistory`. */
+  /** The field for the reasoning of earlier turns; by default `commonReasoningHistory`. */
   reasoningHistory?: ReasoningHistory
   /** Generates and bills the whole reply even if the connection closes, so replies are always read to the end. */
   billsAbandoned?: boolean
-  /** What its models that generate speech have in common. */
+  /** Settings that its speech models have in common. */
   speech?: Readonly<SpeechTraits>
   /** The format of its file storage, for callers with a BYOK key. */
   fileFormat?: FileFormatName

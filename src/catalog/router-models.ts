@@ -6,12 +6,12 @@ import { findModel, type ModelIndex, type ResolvedModel } from './lookup.ts'
 import { hasOutput, type Model } from './model.ts'
 import type { Provider } from './provider.ts'
 
-/** How a router model chooses, in `service_metadata`. */
+/** The strategies of router models, in `service_metadata`. */
 export const routerStrategies = ['auto', 'free', 'pareto', 'bodybuilder', 'fusion'] as const
 export type RouterStrategy = (typeof routerStrategies)[number]
 
 export interface RouterIndex {
-  /** By id. They choose a model, and have no endpoint unless the gateway itself replies. */
+  /** Router models by id. They choose a model, and have no endpoint unless the gateway itself replies. */
   readonly routers: ReadonlyMap<string, Model>
 }
 
@@ -149,7 +149,7 @@ export function findRouterModel({ routers }: RouterIndex, slug: string): Resolve
     : undefined
 }
 
-/** As a name in a request or a path is understood: a model, or a router model. */
+/** Resolves a name in a request or a path: a model, or a router model. */
 export function findModelOrRouter(
   catalog: ModelIndex & RouterIndex,
   slug: string,

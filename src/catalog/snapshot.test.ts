@@ -13,7 +13,7 @@ const catalog = buildCatalog({ settings: { providers: [], models: [] }, provider
 
 const authors = new Map(providers.map(({ slug, author }) => [slug, author]))
 
-/** Neither source has prices of these. */
+/** Providers without prices in either source. */
 const unlistedProviders = new Set([
   ...['arcee-ai', 'chutes', 'clarifai', 'huggingface', 'inceptron', 'inference-net', 'io-net'],
   ...['poolside', 'sandbox', 'siliconflow', 'stepfun', 'upstage', 'venice'],

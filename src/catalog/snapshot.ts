@@ -5,7 +5,7 @@ import { type DeclaredEndpoint, type DeclaredModel, declaredModel } from './decl
 export interface SnapshotSource {
   name: string
   version: string
-  /** Of its newest prices. */
+  /** The date of its newest prices. */
   date: string
 }
 

@@ -7,7 +7,7 @@ export type OverrideRow = Selectable<CatalogEditTable>
 /** Identifies an override. */
 export type OverrideKey = Pick<OverrideRow, 'kind' | 'name' | 'tag'>
 
-/** In the same order on every node. */
+/** Lists overrides in the same order on every node. */
 export async function listOverrides(db: Db): Promise<OverrideRow[]> {
   const rows = await db.selectFrom('catalogue_edits').selectAll().execute()
   return rows.sort(compareOverrideKeys)

@@ -13,9 +13,9 @@ interface Run {
   tasks: number
 }
 
-/** How an endpoint did in benchmarks that were run at it. */
+/** The performance of an endpoint in benchmarks that were run at it. */
 export interface EndpointQuality {
-  /** Its accuracy above or below the average of the endpoints of its model. */
+  /** The difference of its accuracy from the average of the endpoints of its model. */
   relative: number
   /** Significantly worse than the endpoints of its model were before. */
   isDegraded: boolean

@@ -35,11 +35,11 @@ export interface RunConfig {
   temperature: number | null
 }
 
-/** What only some sources publish. */
+/** Details that only some sources publish. */
 export interface ResultDetails {
   win_rate?: number
   tournament_stats?: TournamentStats
-  /** Of a benchmark that is not among the known ones. */
+  /** The type of a benchmark that is not among the known ones. */
   task_type?: TaskType
   primary_metric?: 'accuracy' | 'f1_by_item'
   search_engine?: string
@@ -128,7 +128,7 @@ export function fromRow(row: ResultRow): BenchmarkResult {
   }
 }
 
-/** What a benchmark of this installation measures. */
+/** The type of tasks of a benchmark of this installation. */
 export function taskTypeOf({ benchmark, details }: Pick<BenchmarkResult, 'benchmark' | 'details'>): TaskType {
   return findKnownTaskType(benchmark) ?? details.task_type ?? 'intelligence'
 }

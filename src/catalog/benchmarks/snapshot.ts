@@ -8,7 +8,7 @@ import type { StoredResults } from './store.ts'
 
 type NamedModel = Pick<Model, 'canonical_slug'>
 
-/** From 0 to 1, where 1 is best; null: not measured. */
+/** Scores from 0 to 1, where 1 is best; null: not measured. */
 export interface ModelScores {
   intelligence: number | null
   coding: number | null
@@ -44,7 +44,7 @@ export class BenchmarkSnapshot {
     this.#scores = scores
   }
 
-  /** In short steps: there may be tens of thousands of results. */
+  /** Builds in short steps: there may be tens of thousands of results. */
   static *build({ version, results }: StoredResults): Generator<void, BenchmarkSnapshot> {
     const byModel = new Map<string, BenchmarkResult[]>()
     for (const [model, group] of groupOfModels(results)) {
@@ -66,12 +66,12 @@ export class BenchmarkSnapshot {
     return new BenchmarkSnapshot({ version, results: combined, endpointQualities, benchmarks, scores })
   }
 
-  /** For routing: how good a model is. */
+  /** The quality of a model, for routing. */
   scoresOf({ canonical_slug }: NamedModel): ModelScores {
     return this.#scores.get(canonical_slug) ?? unknownScores
   }
 
-  /** As a model's record shows them; undefined if there are none. */
+  /** The benchmarks in a model's record; undefined if there are none. */
   findModelBenchmarks = ({ canonical_slug }: NamedModel): ModelBenchmarks | undefined =>
     this.#benchmarks.get(canonical_slug)
 }
@@ -136,7 +136,7 @@ function* rankByElo(results: readonly BenchmarkResult[]): Generator<void, Map<Be
   return ranks
 }
 
-/** Of the results of Artificial Analysis: the share of the other models that score lower; a single model has 1. */
+/** Results of Artificial Analysis, with the share of the other models that score lower; a single model has 1. */
 type Percentiles = ReadonlyMap<BenchmarkResult, number>
 
 function* computePercentiles(results: readonly BenchmarkResult[]): Generator<void, Percentiles> {
@@ -175,7 +175,7 @@ function computeOwnAccuracy(results: readonly BenchmarkResult[], name: IndexName
   return weightedMean(own.map(({ score, tasks }) => ({ value: score, weight: tasks })))
 }
 
-/** For a process that has not loaded any yet. */
+/** The snapshot of a process that has not loaded any yet. */
 export const emptySnapshot = buildEmptySnapshot()
 
 function buildEmptySnapshot(): BenchmarkSnapshot {

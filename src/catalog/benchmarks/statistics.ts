@@ -1,7 +1,7 @@
 /** Recent values are compared with the first 21 of 32 days. */
 export const windowDays = 32
 export const baselineDays = 21
-/** With fewer tasks an accuracy is not significant: it does not steer routing. */
+/** Tasks that make an accuracy significant; with fewer, it does not influence routing. */
 export const minTasks = 45
 /** Fewer values have no meaningful deviation. */
 const minBaselineValues = 3
@@ -10,7 +10,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** Of a sample; null for fewer than two values. */
+/** The standard deviation of a sample; null for fewer than two values. */
 export function standardDeviation(values: readonly number[]): number | null {
   if (values.length < 2) return null
   const average = mean(values)

@@ -15,7 +15,7 @@ export interface StoredResults {
   results: BenchmarkResult[]
 }
 
-/** How results changed what is stored. */
+/** The effect of new results on the stored ones. */
 export interface SaveSummary {
   added: number
   updated: number

@@ -11,7 +11,7 @@ export const lastError = z
   })
   .meta({ id: 'EndpointFailure' })
 
-/** Why and until when an endpoint is left out. */
+/** The reason and the end of an exclusion of an endpoint. */
 export const failureFields = {
   failing_since: z
     .string()
@@ -48,7 +48,7 @@ function findEnd(health: EndpointHealth, now: number): number | null {
   return ends.length === 0 ? null : Math.max(...ends)
 }
 
-/** Of the failures that health counts. */
+/** Explanations of the failures that health counts. */
 const meanings: Partial<Record<FailureKind, string>> = {
   authentication: 'The provider rejected the credential. Check the key of the provider.',
   payment_required: 'The account at the provider has no credit left. Add credit there.',

@@ -6,13 +6,13 @@ import { byokPrefix, parseHealthId } from './health-id.ts'
 const maxEndpoints = 20_000
 const maxByokEndpoints = 5000
 
-/** By the id of its health. */
+/** A candidate, identified by the id of its health. */
 type Identified = Pick<Candidate, 'id'>
 
 /** The health of every endpoint with recent traffic, by id. */
 export class HealthRegistry {
   readonly #shared = new Map<string, EndpointHealth>()
-  /** With BYOK keys, of which there can be many: they evict only one another. */
+  /** Endpoints with BYOK keys, of which there can be many: they evict only one another. */
   readonly #byok = new Map<string, EndpointHealth>()
   /** Changes whenever an id is added or removed, which invalidates cached lists. */
   #version = 0
@@ -23,7 +23,9 @@ export class HealthRegistry {
     return this.#mapOf(id).get(id) ?? null
   }
 
-  /** Of each, in order. Cached for the list: looking up every id takes longer than the routing decision. */
+  /**
+   * Finds the health of each, in order. Cached for the list: looking up every id takes longer than a routing decision.
+   */
   findAll(candidates: readonly Identified[]): readonly (EndpointHealth | null)[] {
     const cached = this.#lists.get(candidates)
     if (cached?.version === this.#version) return cached.list
@@ -53,7 +55,7 @@ export class HealthRegistry {
     }
   }
 
-  /** With the BYOK keys of these ids. */
+  /** Lists the endpoints that were used with the BYOK keys of these ids. */
   *listByok(
     keyIds: ReadonlySet<string>,
   ): Generator<{ keyId: string; endpointId: string; health: EndpointHealth }> {
@@ -63,7 +65,7 @@ export class HealthRegistry {
     }
   }
 
-  /** To be called when the endpoint or its credential has changed. */
+  /** Must be called when the endpoint or its credential has changed. */
   forget(id: string): void {
     if (this.#mapOf(id).delete(id)) this.#version += 1
   }

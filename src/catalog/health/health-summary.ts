@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { failureFields, lastError, toFailureFields } from './failure-record.ts'
 import type { EndpointHealth } from './health.ts'
 
-/** Of endpoints that are left out or failing. More are counted, not listed. */
+/** Number of excluded or failing endpoints that are listed; more are only counted. */
 const maxListed = 20
 
 const problemStates = ['failing', 'ejected', 'cooling_down'] as const
@@ -16,7 +16,7 @@ const problemEndpoint = z
   })
   .meta({ id: 'EndpointProblem' })
 
-/** How much traffic the installation has is only for those who may read its state. */
+/** A count that only callers who may read the state of the installation see: it shows how much traffic there is. */
 export const requestCount = z.int().nullable().describe('Null for the installation without `system:read`.')
 
 export const hourField = z.strictObject({

@@ -23,7 +23,7 @@ const ejectFailureShare = 0.5
 const minAttemptsToEject = 20
 const baseEjectionMs = 30 * secondMs
 const maxEjectionMs = 5 * minuteMs
-/** After an ejection one request tests the endpoint; for this long no other request is routed to it. */
+/** Milliseconds in which one request tests the endpoint after an ejection, and no other request is routed to it. */
 const trialMs = 30 * secondMs
 /** Retries per request, on average. */
 const retryBudgetShare = 0.2
@@ -62,7 +62,7 @@ interface RoutingMetrics extends Speed {
   toolCalls: ToolCallQuality
 }
 
-/** What the API reports about an endpoint. */
+/** Statistics of an endpoint that the API reports. */
 export interface EndpointStats extends Speed {
   /** Percentage of the attempts that succeeded or failed at the endpoint; null if there were none. */
   uptime5m: number | null
@@ -79,7 +79,7 @@ export interface EndpointStats extends Speed {
 type FailureSignal = Pick<UpstreamFailure, 'kind' | 'retryAfterMs' | 'isRetryAfterCut'> &
   Partial<Pick<UpstreamFailure, 'status'>>
 
-/** Without the vendor's message, which may quote the request of a tenant. */
+/** A failure without the vendor's message, which may quote the request of a tenant. */
 export interface LastFailure {
   kind: FailureKind
   /** The HTTP status; null if there was none. */
@@ -92,7 +92,7 @@ export interface HourlyHealth {
   endsAt: number
   succeeded: number
   failed: number
-  /** Of the replies; null if there were none. */
+  /** Medians of the replies; null if there were none. */
   medianLatency: number | null
   medianThroughput: number | null
 }
@@ -112,7 +112,7 @@ export class EndpointHealth {
   #cooldownMs = 0
   #ejectedUntil = 0
   #trialUntil = 0
-  /** When it last failed or rejected a request. */
+  /** The time it last failed or rejected a request. */
   #lastFailureAt = Number.NEGATIVE_INFINITY
   #metrics: RoutingMetrics | null = null
   readonly #recent = new SlidingCounter(secondMs, 31, 3)
@@ -128,17 +128,17 @@ export class EndpointHealth {
   #ejections = 0
   #ejectedAt = 0
   #retryBudget = 0
-  /** When it was first ejected or in cooldown after its last success. */
+  /** The time of its first ejection or cooldown since its last success. */
   #failingSince = 0
   /** The last failure of the endpoint, or rejection. */
   #lastFailure: LastFailure | null = null
 
-  /** When the provider's `Retry-After` ends. */
+  /** The end of the provider's `Retry-After`. */
   get cooldownUntil(): number {
     return this.#cooldownUntil
   }
 
-  /** Since when it has been ejected or in cooldown without a success, and its last failure. */
+  /** The start of its ejections and cooldowns since its last success, and the time of its last failure. */
   get failure(): { since: number; lastAt: number } | null {
     return this.#failingSince === 0 ? null : { since: this.#failingSince, lastAt: this.#lastFailureAt }
   }
@@ -171,13 +171,13 @@ export class EndpointHealth {
     return failures >= unstableFailureShare * (failures + this.#recent.sum(now, failureWindowMs, ok))
   }
 
-  /** After an ejection the first attempt is the trial that shows whether the endpoint has recovered. */
+  /** Records an attempt. The first one after an ejection is the trial that shows whether the endpoint has recovered. */
   recordStart(now: number, isRetry: boolean): void {
     if (!isRetry) this.#retryBudget = Math.min(maxRetryBudget, this.#retryBudget + retryBudgetShare)
     if (this.#ejectedUntil !== 0) this.#trialUntil = now + trialMs
   }
 
-  /** Whether a failed request may be retried at the same endpoint; if so, the retry is deducted. */
+  /** Deducts a retry of a failed request at the same endpoint; false if the budget does not allow it. */
   consumeRetryBudget(): boolean {
     if (this.#retryBudget < 1) return false
     this.#retryBudget -= 1
@@ -211,7 +211,10 @@ export class EndpointHealth {
     else this.releaseTrial()
   }
 
-  /** After a `Retry-After` that was cut to the maximum, one request tests whether the endpoint has recovered. */
+  /**
+   * Starts a cooldown. If its `Retry-After` was cut to the maximum, one request tests whether the endpoint has
+   * recovered.
+   */
   #startCooldown(now: number, ms: number, isCut: boolean): void {
     const until = now + ms
     if (this.isCoolingDown(now) && this.#cooldownUntil >= until) return
@@ -302,7 +305,7 @@ export class EndpointHealth {
     })
   }
 
-  /** Of the slots from `first` to before `last`, counted from the current one. */
+  /** Sums the slots from `first` to before `last`, counted from the current one. */
   #countSlots(now: number, first: number, last: number, field: number): number {
     let sum = 0
     for (let slot = first; slot < last; slot++) sum += this.#day.countSlot(now, slot, field)

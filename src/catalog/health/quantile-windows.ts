@@ -2,9 +2,9 @@ import { type Quantiles, SlidingHistogram } from '../../platform/concurrency/sli
 
 const secondMs = 1000
 const minuteMs = 60 * secondMs
-/** For thresholds and sorting. */
+/** The window for thresholds and sorting. */
 export const routingWindowMs = 5 * minuteMs
-/** For what the API reports. */
+/** The window for statistics that the API reports. */
 export const statsWindowMs = 30 * minuteMs
 
 /** The routing window has a finer resolution than the statistics, to save memory over thousands of endpoints. */

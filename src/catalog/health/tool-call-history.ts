@@ -3,7 +3,7 @@ import { baselineDays, computeQualityFloor, windowDays } from '../benchmarks/sta
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** With fewer replies the success rate is not significant. */
+/** Replies that make a success rate significant. */
 const minReplies = 50
 /** A day with fewer replies is too noisy for the baseline. */
 const minRepliesOfDay = 10
@@ -20,7 +20,7 @@ export interface ToolCallQuality {
 
 export const unknownToolCallQuality: ToolCallQuality = { success: null, isDegraded: false }
 
-/** Whether the tool calls of an endpoint were valid, over 32 days. */
+/** Counts of replies with valid and invalid tool calls of an endpoint, over 32 days. */
 export class ToolCallHistory {
   readonly #hours = new SlidingCounter(hourMs, 25, 2)
   readonly #days = new SlidingCounter(dayMs, windowDays, 2)

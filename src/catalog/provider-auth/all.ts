@@ -14,10 +14,10 @@ type Parts<S> =
     : never
 type SchemeParts = Parts<(typeof schemes)[number]>
 
-/** What a request is signed with. */
+/** A credential that requests are signed with. */
 export type SigningCredential = SchemeParts['credential']
 
-/** What a provider declares to accept the JSON credentials of a scheme. */
+/** The declaration by which a provider accepts the JSON credentials of a scheme. */
 export type AuthOptions = SchemeParts['options']
 
 /** The fields of all schemes together. */

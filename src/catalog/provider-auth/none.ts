@@ -4,7 +4,7 @@ export interface NoCredential {
   kind: 'none'
 }
 
-/** For providers that need no key. */
+/** The scheme of providers that need no key. */
 export const none: AuthScheme<NoCredential> = {
   kind: 'none',
   listSecrets: () => [],

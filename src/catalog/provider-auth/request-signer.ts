@@ -33,7 +33,7 @@ export class RequestSigner {
     return findScheme(credential.kind).headersOf?.(credential, context) ?? null
   }
 
-  /** To be called after a 401: a cached token may have been revoked. */
+  /** Must be called after a 401: a cached token may have been revoked. */
   forgetToken(credential: SigningCredential, context: ProviderContext): void {
     this.#signerOf(credential).forgetToken?.(credential, assertAccepted(credential, context))
   }

@@ -25,15 +25,15 @@ export interface SignableRequest {
 
 export type HeaderMap = Readonly<Record<string, string>>
 
-/** What a scheme may need besides the request and the credential. */
+/** Facts that a scheme may need besides the request and the credential. */
 export interface AuthContext<Options> {
   /** The header a token goes into. */
   keyHeader: string
-  /** Before a token in `Authorization`; `Bearer` when absent. */
+  /** The word before a token in `Authorization`; `Bearer` when absent. */
   keyScheme?: string
   /** Region, project and the like of the address in use. */
   settings: ProviderSettings
-  /** What the provider declares in `auth`. */
+  /** The provider's declaration in `auth`. */
   options: Options
   /** Private addresses that the operator allows requests to. */
   allowPrivate: readonly string[]
@@ -42,13 +42,13 @@ export interface AuthContext<Options> {
 /** Signs with credentials of one kind, and caches the tokens they were exchanged for. */
 export interface Signer<C, Options> {
   sign(request: SignableRequest, credential: C, context: AuthContext<Options>): HeaderMap | Promise<HeaderMap>
-  /** After a 401. A signer without it caches no tokens. */
+  /** Must be called after a 401. A signer without it caches no tokens. */
   forgetToken?(credential: C, context: AuthContext<Options>): void
 }
 
 /** A credential in JSON, accepted by the providers that declare its scheme in `auth`. */
 export interface CredentialFormat<C, Options, Fields extends z.ZodRawShape> {
-  /** What the pages of providers call it. */
+  /** The name on the pages of providers. */
   label: string
   schema: z.ZodType<C>
   /** The provider settings that the credential itself implies. */
@@ -66,7 +66,7 @@ export interface AuthScheme<
   Options extends { scheme: C['kind'] } = never,
   Fields extends z.ZodRawShape = Record<never, never>,
 > {
-  /** Of the credentials it signs with. */
+  /** The kind of the credentials it signs with. */
   kind: C['kind']
   /** Absent where no JSON is involved: a plain token, or no credential at all. */
   format?: CredentialFormat<C, Options, Fields>

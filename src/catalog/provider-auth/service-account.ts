@@ -20,7 +20,7 @@ export interface ServiceAccount {
 
 interface ServiceAccountOptions {
   scheme: 'service-account'
-  /** Where an assertion of the account is exchanged for a token. */
+  /** The URL that exchanges an assertion of the account for a token. */
   tokenUrl: string
 }
 
@@ -52,7 +52,7 @@ const schema = z
   )
 
 const overrideFields = {
-  /** Where the assertions of service accounts are exchanged, instead of at the vendor's address. */
+  /** The URL that exchanges the assertions of service accounts, instead of the vendor's. */
   token_url: z.url({ protocol: /^https?$/ }).optional(),
 }
 
@@ -95,9 +95,9 @@ const scope = 'https://www.googleapis.com/auth/cloud-platform'
 const algorithm = 'RS256'
 /** The vendor's maximum lifetime of an assertion. */
 const assertionSeconds = 3600
-/** After this share of its lifetime a token is replaced, while it is still valid. */
+/** The share of its lifetime after which a token is replaced, while it is still valid. */
 const refreshShare = 0.8
-/** Between attempts to replace a token that is still valid. */
+/** Milliseconds between attempts to replace a token that is still valid. */
 const refreshRetryMs = 10_000
 const maxCachedTokens = 1000
 const exchangeTimeoutMs = 10_000

@@ -27,9 +27,9 @@ function defineCompatible(definition: CompatibleDefinition): Provider {
   }
 }
 
-/** Its terms exclude training on API prompts; it may retain them. */
+/** Terms that exclude training on API prompts; the provider may retain them. */
 const noTraining = { training: false, retains: true, publishes: false }
-/** Its terms also exclude retention by default. */
+/** Terms that also exclude retention by default. */
 const noRetention = { training: false, retains: false, publishes: false }
 
 const reasoningHistory: ReasoningHistory = { field: 'reasoning' }

@@ -1,7 +1,7 @@
 import { asObject, type JsonObject, omitUndefined } from '../../platform/json/json-values.ts'
 import type { WireAdapter } from '../provider.ts'
 
-/** Its API has no such fields, and answers 422 (`extra_forbidden`) to a request with one. */
+/** Fields that its API does not have: it answers 422 (`extra_forbidden`) to a request with one. */
 export const mistralUnsupported: readonly string[] = [
   ...['top_k', 'min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'logprobs', 'top_logprobs'],
   ...['verbosity', 'modalities', 'audio', 'image_config', 'cache_control', 'web_search_options'],

@@ -29,7 +29,7 @@ export const responsesSearch: NativeSearch = {
   }),
 }
 
-/** As the other one, with lists of at most five domains, one of which may exclude. */
+/** A search with one list of at most five domains, either included or excluded. */
 export const shortListSearch: NativeSearch = {
   wireFormat: 'responses',
   types: responsesSearch.types,

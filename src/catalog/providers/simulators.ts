@@ -18,7 +18,7 @@ import type {
   VideoSimulator,
 } from './simulation.ts'
 
-/** How a provider inside this process serves each task. */
+/** The simulators of a provider inside this process, by task. */
 interface TaskSimulators {
   text: Simulator
   embeddings: MediaSimulator<EmbeddingsCall, EmbeddingsReply>
@@ -30,7 +30,7 @@ interface TaskSimulators {
   video: VideoSimulator
 }
 
-/** By provider slug, for the providers whose `inProcess` is set. */
+/** Simulators by provider slug, for the providers whose `inProcess` is set. */
 export const simulators: ReadonlyMap<string, TaskSimulators> = new Map([
   [
     'sandbox',

@@ -11,7 +11,7 @@ export interface ImportedResults {
 }
 
 export interface ImportOptions {
-  /** For files that have no date of their own. */
+  /** The date of files that have none of their own. */
   date: string
   sourceUrl: string | null
   importedAt: string

@@ -5,11 +5,11 @@ export interface PublishedScore
   extends Pick<BenchmarkResult, 'source' | 'benchmark' | 'variant' | 'score' | 'details'>,
     Partial<Pick<BenchmarkResult, 'deviation' | 'costNanos' | 'latencyMs' | 'tasks'>> {
   model: PublishedModel
-  /** When it was measured, if the file has a date. */
+  /** The time of the measurement, if the file has a date. */
   measuredAt: string | null
 }
 
-/** How a source names a model. */
+/** A source's names of a model. */
 export interface PublishedModel {
   displayName: string
   /** Ids and slugs, the most reliable first. */

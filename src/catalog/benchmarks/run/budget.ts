@@ -1,4 +1,4 @@
-/** What a run may cost: each request is admitted only if its worst case still fits. */
+/** The budget of a run: each request is admitted only if its worst case still fits. */
 export class Budget {
   readonly #limit: bigint | null
   #spent: bigint

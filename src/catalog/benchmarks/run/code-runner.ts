@@ -102,7 +102,7 @@ export class ContainerCodeRunner implements CodeRunner {
   }
 }
 
-/** In base64: the text may contain anything. */
+/** Writes a file from base64: the text may contain anything. */
 function writeFileCommand(name: string, text: string): string {
   return `base64 -d > ${name} <<'END' || exit 1\n${Buffer.from(text).toString('base64')}\nEND`
 }

@@ -10,7 +10,7 @@ import {
 import { RunError } from './run-error.ts'
 
 export interface GatewayAddress {
-  /** Without a path. */
+  /** The origin, without a path. */
   url: string
   key: string
 }

@@ -12,7 +12,7 @@ export interface RunPlan {
   models: readonly string[]
   repeats: number
   concurrency: number
-  /** In nano-dollars, for the whole run; null: unlimited. */
+  /** Nano-dollars for the whole run; null: unlimited. */
   budget: bigint | null
   /** Fields of every request, such as the temperature. */
   fields: JsonObject
@@ -34,7 +34,7 @@ export interface Progress {
 
 export interface RunOutcome {
   answers: Answer[]
-  /** Why tasks have no answer. */
+  /** The reasons why tasks have no answer. */
   failures: { model: string; task: number; message: string }[]
   stoppedBy: 'budget' | 'failures' | null
   spent: bigint

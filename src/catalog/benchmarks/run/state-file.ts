@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { RunError } from './run-error.ts'
 
-/** What was run. Earlier versions wrote only the id and the start. */
+/** Identifies the run. Earlier versions wrote only the id and the start. */
 const header = z.object({
   run_id: z.string(),
   started_at: z.string(),

@@ -5,14 +5,14 @@ import type { Answer } from './state-file.ts'
 export interface ModelSummary {
   model: string
   accuracy: number
-  /** Of the accuracies of the repeats; null for one. */
+  /** The deviation between the accuracies of the repeats; null for one. */
   deviation: number | null
   averageCostNanos: bigint
   averageLatencyMs: number
   tasks: number
 }
 
-/** Of the models that have answered every task. */
+/** Summarizes the models that have answered every task. */
 export function summarizeAnswers(
   answers: readonly Answer[],
   { models, tasks, repeats }: { models: readonly string[]; tasks: number; repeats: number },

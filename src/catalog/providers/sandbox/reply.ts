@@ -36,7 +36,7 @@ interface Draft {
   choice: number
   groups: PlannedPart[][]
   outputTokens: OutputTokens
-  /** What is left of `max_tokens`. */
+  /** Tokens remaining of `max_tokens`. */
   remainingTokens: number
   /** `max_tokens` was reached. */
   isTruncated: boolean
@@ -285,7 +285,7 @@ function buildLogprob(token: string, top: number): TokenLogprob {
   }
 }
 
-/** With the leading space, like the tokens of models. */
+/** Splits a text into words with their leading spaces, like the tokens of models. */
 function splitWords(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? []
 }

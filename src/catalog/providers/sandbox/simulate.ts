@@ -12,7 +12,7 @@ import { findMissingTool } from './tools.ts'
 
 const reasoningModels: ReadonlySet<string> = new Set(['reasoner'])
 const maxChoices = 128
-/** For a whole reply, including logprobs: a short request must not cause a huge reply. */
+/** Bytes of a whole reply, including logprobs: a short request must not cause a huge reply. */
 const maxReplyBytes = 4 * 1024 * 1024
 /** Yields to the event loop after planning this much. */
 const bytesPerTurn = 64 * 1024
@@ -100,7 +100,7 @@ function invalidRequestFailure(message: string): UpstreamFailure {
   return { kind: 'invalid_request', status: 400, message, code: 'sandbox_invalid_request' }
 }
 
-/** How the stream ends here if a directive says so: silently, or with an error. */
+/** Returns the last events if a directive ends the stream here: none, or an error. */
 function breakAt(
   { breakAfter, failAfter }: Directives,
   deltas: number,

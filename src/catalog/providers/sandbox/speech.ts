@@ -6,7 +6,7 @@ import { countSpeechSamples, speak } from './artifacts/speech.ts'
 import { speechSampleRate, type Voice, voices } from './artifacts/tones.ts'
 import { buildFailure, readDirectives } from './directives.ts'
 
-/** As declared for the model. */
+/** The default voice that the model declares. */
 const defaultVoice: Voice = 'middle'
 
 /** The pitch of the voices that the examples of the OpenAI SDKs use. */

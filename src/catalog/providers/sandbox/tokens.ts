@@ -54,7 +54,7 @@ interface PromptPart {
   bucket: InputBucket
   tokens: number
   cache?: CacheBreakpoint | undefined
-  /** Before the last user message: what a cache would already contain. */
+  /** The part is before the last user message: a cache would already contain it. */
   old: boolean
 }
 

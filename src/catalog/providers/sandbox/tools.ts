@@ -51,7 +51,7 @@ function chooseTools({ tools = [], toolChoice }: ModelCall, prompt: Prompt): Cal
   }
 }
 
-/** At least one call, even if the message names no tool. */
+/** Chooses at least one tool, even if the message names none. */
 function chooseRequired(tools: Callable[], prompt: Prompt): Callable[] {
   const named = findMentioned(tools, prompt.text)
   return named.length > 0 ? named : tools.slice(0, 1)

@@ -77,7 +77,7 @@ function listSpokenSegments(
   })
 }
 
-/** What was said, or how long a recording is that the sandbox did not make. */
+/** Returns the spoken text, or the length of a recording that the sandbox did not make. */
 async function hear({
   bytes,
   durationMs,

@@ -4,7 +4,7 @@ import type { VideoSimulator } from '../simulation.ts'
 import { renderFilm } from './artifacts/film.ts'
 import { buildFailure, type Directives, readDirectives } from './directives.ts'
 
-/** How long a job is pending, and then in progress. */
+/** Milliseconds a job is pending, and then in progress. */
 const stateMs = 1000
 
 const outcomes = ['completed', 'failed', 'cancelled', 'expired'] as const

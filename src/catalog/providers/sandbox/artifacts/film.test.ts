@@ -130,7 +130,7 @@ test('the same words and seed give the same film, of bounded size', async () => 
   expect(large.length).toBeLessThan(12_000_000)
 })
 
-/** If these bytes change, play the film: it must show the words from its first to its last moment. */
+/** Fails if the bytes change. Then play the film: it must show the words from its first to its last moment. */
 test('a film is the one that Chromium played without an error', async () => {
   expect(crc32(await render({ withAudio: true }))).toBe(3194386420)
 })

@@ -14,7 +14,7 @@ const glyphRows = [
   .join(' ')
   .split(' ')
 
-/** For characters that the font does not have: a box. */
+/** A box, for characters that the font does not have. */
 const missingGlyph = 'vhhhhhv'
 
 const replacements: ReadonlyMap<string, string> = new Map([

@@ -3,9 +3,9 @@ export interface Track {
   /** Units of a second for durations. */
   timescale: number
   samples: readonly Uint8Array[]
-  /** Of each sample, in units of the timescale. */
+  /** Duration of each sample, in units of the timescale. */
   sampleDuration: number
-  /** Of the whole track: the last sample is shorter if they do not divide. */
+  /** Duration of the whole track: the last sample is shorter if they do not divide. */
   duration: number
   /** Numbers of the samples that can be decoded alone, from 1; null when all can. */
   keySamples: number[] | null

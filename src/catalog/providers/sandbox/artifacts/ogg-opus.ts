@@ -3,7 +3,7 @@ import { computeCrc, createCrc } from './crc.ts'
 /** Positions are counted at this rate, whatever the rate of the recording was. */
 const positionsPerSecond = 48_000
 const positionsPerPacket = 960
-/** What a decoder discards before the sound starts. */
+/** Positions that a decoder discards before the sound starts. */
 const skippedPositions = 312
 /** A frame of 20 ms without sound: CELT with the full band, mono. */
 const silentPacket = Buffer.from('f8fffe', 'hex')
@@ -58,7 +58,7 @@ function buildTags(): Buffer {
   return tags
 }
 
-/** Of packets shorter than 255 bytes. */
+/** Encodes packets shorter than 255 bytes. */
 function encodePage(page: { flags: number; position: number; number: number; packets: Buffer[] }): Buffer {
   const { packets } = page
   const header = Buffer.alloc(27)

@@ -12,7 +12,7 @@ export interface PictureOptions {
   seed: number
   /** PNG unless stated. */
   format?: PictureFormat
-  /** Of a JPEG, from 0 to 100; the other formats lose nothing. */
+  /** The quality of a JPEG, from 0 to 100; the other formats are lossless. */
   quality?: number
 }
 
@@ -39,7 +39,7 @@ export async function drawPicture(options: PictureOptions): Promise<Uint8Array> 
     : image.webp({ lossless: true }).bytes()
 }
 
-/** Without a background the words have its colour, to be legible on white and on black. */
+/** Gives the words the color of the omitted background, to be legible on white and on black. */
 function colorWords(scene: Scene): Scene {
   const { palette, firstInk } = scene
   const background = palette[0] ?? [0, 0, 0]

@@ -26,7 +26,7 @@ interface Disc {
 const gradientSteps = 64
 const discLight = 0.14
 const discCount = 3
-/** On each side, as a share of the width or height. */
+/** The margin on each side, as a share of the width or height. */
 const margin = 0.06
 const white: Color = [255, 255, 255]
 

@@ -4,7 +4,7 @@ import { readSymbol, speechSampleRate, type Voice, voices, writeSymbol } from '.
 
 export interface SpeechOptions {
   voice: Voice
-  /** From 0.25 to 4. */
+  /** A factor from 0.25 to 4. */
   speed: number
 }
 
@@ -13,7 +13,7 @@ export interface Transcript {
   text: string | null
   /** Times are in seconds from the start of the recording. */
   words: TimedWord[]
-  /** Of the recording, in seconds. */
+  /** Seconds of the recording. */
   duration: number
 }
 
@@ -38,11 +38,11 @@ const headerSamples = headerBytes * headerSymbolSamples
 const checksumBytes = 4
 /** 15 characters a second at normal speed. */
 const symbolSamplesAtNormalSpeed = speechSampleRate / 15
-/** At least so many samples make a chunk: a tenth of a second. */
+/** Samples of a chunk, at least: a tenth of a second. */
 const minChunkSamples = speechSampleRate / 10
 /** Silence before the first sound is skipped up to here. */
 const maxLeadSeconds = 60
-/** Of the loudest sample: where sound starts. */
+/** The share of the loudest sample at which sound starts. */
 const onsetShare = 0.05
 /** Resampling moves the start by less than this; tried in turn, in seconds. */
 const startOffsets = [0, -0.0005, 0.0005, -0.001, 0.001]
@@ -94,7 +94,7 @@ function* writeSymbols(bytes: Buffer, symbolSamples: number, voice: Voice): Gene
   }
 }
 
-/** What was said in a recording of `speak`, whole or with silence around it, at any sample rate from 8 kHz. */
+/** Reads the text of a recording of `speak`, whole or with silence around it, at any sample rate from 8 kHz. */
 export async function listen(samples: Int16Array, sampleRate: number): Promise<Transcript> {
   return runInSlices(readRecording(samples, sampleRate))
 }
@@ -103,7 +103,7 @@ interface Header {
   voice: Voice
   symbolSeconds: number
   bytes: number
-  /** When the header ends and the text begins, in seconds. */
+  /** The end of the header, where the text begins, in seconds. */
   end: number
 }
 
@@ -129,7 +129,7 @@ function* readRecording(samples: Int16Array, sampleRate: number): Generator<unde
   return { text, words: yield* timeWords(text, end, symbolSeconds), duration }
 }
 
-/** When the first sound starts, in seconds; null for silence. */
+/** Finds the time of the first sound, in seconds; null for silence. */
 function* findOnset(samples: Int16Array, sampleRate: number): Generator<undefined, number | null> {
   const lead = samples.subarray(0, maxLeadSeconds * sampleRate)
   let peak = 0
