@@ -37,9 +37,9 @@ const session: Middleware = {
   },
 }
 
-/** For calls outside of components: `await client.POST('/keys', { body })`. A failed one throws an ApiError. */
+/** The client outside of components: `await client.POST('/keys', { body })`. A failed call throws an ApiError. */
 export const client = createFetchClient<paths>({ baseUrl: apiUrl(), credentials: 'same-origin' })
 client.use(session)
 
-/** For components: `useQuery(api.queryOptions('get', '/keys'))` and `api.useMutation('post', '/keys')`. */
+/** The client in components: `useQuery(api.queryOptions('get', '/keys'))` and `api.useMutation('post', '/keys')`. */
 export const api = createQueryClient(client)

@@ -1,6 +1,6 @@
 import { reportSessionEnd } from './session-end.ts'
 
-/** What the gateway answers a refused request with. */
+/** The body of the gateway's error responses. */
 interface ErrorEnvelope {
   error?: { message?: string; code?: number; metadata?: Record<string, unknown> }
 }

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { paths } from './schema.ts'
 
-/** After a change: reads again what the screens have of these paths, such as `/keys/{hash}`. */
+/** Refreshes the data of these paths, such as `/keys/{hash}`, on all screens after a change. */
 export function useRefresh(): (...changed: (keyof paths)[]) => Promise<void> {
   const queryClient = useQueryClient()
   return async (...changed) => {

@@ -10,7 +10,7 @@ import { mayDo, useSession } from './session.tsx'
 const pollMs = 60_000
 const shown = 20
 
-/** What is not read yet. Nothing for those who may not read notifications. */
+/** Shows unread notifications; hidden from members who may not read them. */
 export function NotificationBell() {
   const session = useSession()
   const isAllowed = mayDo(session, 'notifications:read')

@@ -24,7 +24,7 @@ export function readListSearch(search: Record<string, unknown>): ListSearch {
   return { ...readOffset(search), ...writeText(readText(search.q) ?? '') }
 }
 
-/** What the address has for a searched text; an empty one is left out. */
+/** The search parameters of a searched text; an empty one is omitted. */
 export function writeText(q: string): { q?: string } {
   return q === '' ? {} : { q }
 }

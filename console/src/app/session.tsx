@@ -19,7 +19,7 @@ export const sessionOptions = {
 
 const Context = createContext<Session | null>(null)
 
-/** Who is signed in. */
+/** The session of the signed-in member. */
 export function useSession(): Session {
   const session = useContext(Context)
   if (!session) throw new Error('useSession is used outside of SessionProvider')
@@ -54,7 +54,7 @@ export function mayDoIn(session: Session, workspaceId: string, permission: Permi
 }
 
 interface SessionProviderProps {
-  /** What those see who are not signed in; without it, the sign-in page opens. */
+  /** The content for visitors who are not signed in; without it, the sign-in page opens. */
   signedOut: ReactNode | null
   children: ReactNode
 }

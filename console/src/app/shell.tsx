@@ -45,7 +45,7 @@ export function Shell() {
   )
 }
 
-/** For visitors who are not signed in. */
+/** The frame for visitors who are not signed in. */
 function PublicFrame() {
   return (
     <AppShell header={{ height: 52 }} padding="md">

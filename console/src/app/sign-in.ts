@@ -1,6 +1,6 @@
 /** A fragment is not sent to the server, so the browser keeps it while the person signs in. */
 const storageName = 'headgate-fragment'
-/** As long as the server remembers the rest of the address. */
+/** Milliseconds that the server remembers the rest of the address. */
 const maxAgeMs = 600_000
 
 interface SavedFragment {
@@ -19,7 +19,7 @@ export function goToSignIn(): void {
   location.assign(new URL(`signin?return_to=${encodeURIComponent(here)}`, document.baseURI))
 }
 
-/** After the sign-in, called before the address is read. */
+/** Restores the fragment after the sign-in; called before the address is read. */
 export function restoreFragment(): void {
   const saved = readFragment()
   if (!saved) return

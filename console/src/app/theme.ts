@@ -27,7 +27,7 @@ export const theme = createTheme({
   },
 })
 
-/** Of these colors even the darkest shade is too pale. */
+/** Darker shades of colors whose darkest shade is too pale. */
 const darkest: Record<string, string> = { orange: '#a5360b', yellow: '#8a4b00' }
 
 /** Some colors of the library are too pale to read: secondary text, badges, colored text, links, outlined buttons. */

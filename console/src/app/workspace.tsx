@@ -14,7 +14,9 @@ export interface NamedWorkspace {
 interface WorkspaceChoice {
   /** Null for all workspaces. */
   id: string | null
-  /** Where requests to models and new records go: the chosen one, or the default one; undefined if there is none. */
+  /**
+   * The workspace of requests to models and of new records: the chosen or the default one; undefined if there is none.
+   */
   current: NamedWorkspace | undefined
   /** The oldest of those that can be chosen, a hundred at most. */
   workspaces: NamedWorkspace[]
@@ -55,7 +57,7 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   return <Context value={{ id, current: chosen ?? workspaces[0], workspaces, choose }}>{children}</Context>
 }
 
-/** What was chosen in this browser, if it is still there. Those of one's own are known from the session. */
+/** Reads the choice of this browser, if the workspace still exists. The session knows the member's own workspaces. */
 function useStoredWorkspace() {
   const session = useSession()
   const [stored, setStored] = useLocalStorage<string | null>({

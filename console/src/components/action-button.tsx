@@ -5,7 +5,7 @@ import { ErrorNotice } from './error-notice.tsx'
 
 interface ActionButtonProps extends Pick<ButtonProps, 'color' | 'variant' | 'disabled' | 'size'> {
   children: ReactNode
-  /** For those who hear the button without what stands around it. */
+  /** The accessible name, for screen readers that read the button without its context. */
   label?: string
   onAction: () => Promise<unknown>
 }

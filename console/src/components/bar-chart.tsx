@@ -1,13 +1,13 @@
 interface Bar {
   key: string
-  /** What the bar says on hover. */
+  /** The text on hover. */
   label: string
   /** Each from the bottom up, the later in front. */
   parts: { value: number; color: string }[]
 }
 
 interface BarChartProps {
-  /** What the chart says to those who do not see it. */
+  /** The accessible name of the chart. */
   label: string
   height: number
   bars: Bar[]

@@ -6,11 +6,11 @@ export type Interval = BudgetLimit['interval']
 
 interface IntervalTexts {
   value: Interval
-  /** As the name of a choice. */
+  /** The name of a choice. */
   label: string
-  /** After an amount that is allowed: `$5.00 a day`. */
+  /** Text after an amount that is allowed: `$5.00 a day`. */
   each: string
-  /** After an amount that is spent: `$2.00 today`. */
+  /** Text after an amount that is spent: `$2.00 today`. */
   current: string
 }
 

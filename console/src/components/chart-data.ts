@@ -2,7 +2,7 @@ export interface ChartSeries {
   label: string
   /** One for each time; null is a gap. */
   values: readonly (number | null)[]
-  /** For what is only compared with, such as an earlier period. */
+  /** Dashes a line that only serves for comparison, such as an earlier period. */
   isDashed?: boolean
   /** Gray, for what has no color of its own. */
   isRest?: boolean

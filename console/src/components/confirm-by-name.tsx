@@ -4,16 +4,16 @@ import { ErrorNotice } from './error-notice.tsx'
 
 interface ConfirmByNameProps {
   title: string
-  /** What the person has to type. */
+  /** The text that the person has to type. */
   name: string
   action: string
-  /** What is lost. */
+  /** A description of the loss. */
   children: ReactNode
   onConfirm: () => Promise<unknown>
   onClose: () => void
 }
 
-/** For what cannot be undone: it is done only after its name has been typed. */
+/** Confirms an action that cannot be undone: the name must be typed first. */
 export function ConfirmByName({ title, name, action, children, onConfirm, onClose }: ConfirmByNameProps) {
   const [typed, setTyped] = useState('')
   const [isPending, setPending] = useState(false)

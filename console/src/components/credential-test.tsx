@@ -21,7 +21,7 @@ type Test = ReturnType<typeof useCredentialTest>
 
 interface TestButtonProps extends Pick<ButtonProps, 'size' | 'disabled'> {
   test: Test
-  /** For those who hear the button without what stands around it. */
+  /** The accessible name, for screen readers that read the button without its context. */
   label?: string
 }
 
@@ -40,7 +40,7 @@ export function CredentialTestButton({ test, label, ...look }: TestButtonProps) 
   )
 }
 
-/** Which step failed, what it means, and what to do. Nothing before the first test. */
+/** Shows the step that failed, its meaning and a remedy. Empty before the first test. */
 export function CredentialTestResult({ test }: { test: Test }) {
   if (test.error !== null) return <ErrorNotice error={test.error} />
   if (!test.data) return null

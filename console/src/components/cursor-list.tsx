@@ -8,9 +8,9 @@ const maxPages = 20
 
 interface CursorListProps<Row> {
   query: UseInfiniteQueryResult<InfiniteData<{ data: Row[] }>, unknown>
-  /** In place of no rows. */
+  /** The content when there are no rows. */
   empty: ReactNode
-  /** What the button for further rows says. */
+  /** The label of the button for further rows. */
   more: string
   children: (rows: Row[]) => ReactNode
 }

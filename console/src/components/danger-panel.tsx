@@ -7,9 +7,9 @@ interface DangerPanelProps {
   title: string
   description: ReactNode
   action: string
-  /** What the person has to type. */
+  /** The text that the person has to type. */
   name: string
-  /** What is lost. */
+  /** A description of the loss. */
   children: ReactNode
   onConfirm: () => Promise<unknown>
 }

@@ -5,9 +5,9 @@ import { useGrowingRows } from './use-growing-rows.ts'
 export interface Column<Row> {
   header: string
   render: (row: Row) => ReactNode
-  /** For screen readers only, such as over buttons. */
+  /** Shows the header to screen readers only, such as over buttons. */
   isHeaderHidden?: boolean
-  /** For texts that people wrote, which may have no place to break. */
+  /** Allows breaks within words, for texts that people wrote. */
   breaksWords?: boolean
   /** Numbers stand one below the other. */
   isNumber?: boolean
@@ -16,7 +16,7 @@ export interface Column<Row> {
 }
 
 interface DataTableProps<Row> {
-  /** What is false is left out. */
+  /** The columns; false ones are omitted. */
   columns: (Column<Row> | false)[]
   rows: readonly Row[]
   keyOf: (row: Row) => string

@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react'
 
 interface DialogButtonProps extends Pick<ButtonProps, 'color' | 'variant' | 'size'> {
   label: string
-  /** For those who hear the button without what stands around it. */
+  /** The accessible name, for screen readers that read the button without its context. */
   description?: string
   /** The dialog, while it is open. */
   children: (close: () => void) => ReactNode

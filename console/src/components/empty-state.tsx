@@ -1,7 +1,7 @@
 import { Paper, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-/** In place of an empty list: what will be here, and how it gets here. */
+/** Replaces an empty list: says what will be here, and how it gets here. */
 export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <Paper withBorder p="xl" radius="md">

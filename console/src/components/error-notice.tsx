@@ -3,7 +3,7 @@ import { ApiError } from '../api/error.ts'
 import { Id } from './copy.tsx'
 import { WarningIcon } from './icons.tsx'
 
-/** What went wrong, with the id that the logs of the server have. */
+/** Shows an error, with the request id that the logs of the server have. */
 export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const message = error instanceof Error ? error.message : String(error)
   const requestId = error instanceof ApiError ? error.requestId : null

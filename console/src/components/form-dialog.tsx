@@ -5,14 +5,14 @@ import { ErrorNotice } from './error-notice.tsx'
 interface FormDialogProps<Result> {
   title: string
   action: string
-  /** Whether what is filled in can be sent. */
+  /** Whether the form can be sent. */
   isReady?: boolean
   size?: ModalProps['size']
   children: ReactNode
   /** The dialog closes when this is done, and shows why if it fails. */
   onSubmit: () => Promise<Result>
   onClose: () => void
-  /** In place of closing: what follows, such as a secret that is shown. */
+  /** Called instead of closing, to show a result such as a secret. */
   onDone?: (result: Result) => void
 }
 

@@ -29,7 +29,7 @@ interface ReasonProps extends Pick<Problem, 'failing_since' | 'unavailable_until
   state: State
 }
 
-/** Why an endpoint is left out, since when and until when; or its last error. */
+/** Shows the reason an endpoint is excluded, its start and end; or the last error. */
 export function HealthReason({ state, failing_since, unavailable_until, last_error }: ReasonProps) {
   if (!last_error && !unavailable_until) return null
   return (

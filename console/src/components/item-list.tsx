@@ -12,7 +12,7 @@ export function ItemList({ children }: { children: ReactNode }) {
 
 interface ItemProps {
   children: ReactNode
-  /** What can be done with the record: beside it, or below it on a phone. */
+  /** Actions on the record: beside it, or below it on a phone. */
   actions?: ReactNode
 }
 

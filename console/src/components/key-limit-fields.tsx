@@ -11,7 +11,7 @@ interface KeyLimitFieldsProps {
   onChange: (changes: Partial<KeyLimit>) => void
 }
 
-/** How much a key may spend. */
+/** Fields for the spending limit of a key. */
 export function KeyLimitFields({ value, onChange }: KeyLimitFieldsProps) {
   return (
     <>

@@ -4,7 +4,7 @@ import { type BudgetLimit, textsOf } from './budget-intervals.ts'
 import { Time } from './time.tsx'
 import { UsageBar } from './usage-bar.tsx'
 
-/** How much of a limit is spent and held, what is left, and when it starts again. */
+/** Shows the spent, held and remaining amounts of a limit, and its next reset. */
 export function LimitBar({ limit }: { limit: BudgetLimit }) {
   const { limit: allowed, spent, held, remaining, forecast, resets_at } = limit
   // The amounts of the credits are hidden from those who see some workspaces only.

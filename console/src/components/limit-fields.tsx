@@ -50,7 +50,7 @@ function parseReset(value: string | null): LimitReset | null {
   return value === 'daily' || value === 'weekly' || value === 'monthly' ? value : null
 }
 
-/** What is sent: without a limit, none starts again. */
+/** Converts the fields for the API: only a limit can have a reset. */
 export function toSpendingLimit({ limit, limit_reset }: SpendingLimit): SpendingLimit {
   return { limit, limit_reset: limit === null ? null : limit_reset }
 }

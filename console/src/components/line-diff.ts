@@ -6,7 +6,7 @@ export interface DiffLine {
 /** Beyond this many comparisons the middle is shown as replaced: the page must not stall. */
 const maxComparisons = 1_000_000
 
-/** What changed from one text to another, line by line. */
+/** Lists the differences between two texts, line by line. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const old = splitLines(before)
   const now = splitLines(after)
@@ -32,7 +32,7 @@ function mark(kind: DiffLine['kind'], lines: string[]): DiffLine[] {
   return lines.map((text) => ({ kind, text }))
 }
 
-/** By the longest common subsequence. */
+/** Compares by the longest common subsequence. */
 function diffMiddle(old: string[], now: string[]): DiffLine[] {
   if (old.length * now.length > maxComparisons) return [...mark('removed', old), ...mark('added', now)]
   const lengths = measureCommon(old, now)
@@ -54,7 +54,7 @@ function diffMiddle(old: string[], now: string[]): DiffLine[] {
   return [...lines, ...mark('removed', old.slice(at)), ...mark('added', now.slice(to))]
 }
 
-/** For each pair of positions: how many lines the rests have in common. */
+/** Counts the lines that the rests have in common, for each pair of positions. */
 function measureCommon(old: string[], now: string[]): Uint32Array {
   const width = now.length + 1
   const lengths = new Uint32Array((old.length + 1) * width)

@@ -10,7 +10,7 @@ interface MemberSelectProps {
   description?: string
   value: string[]
   onChange: (ids: string[]) => void
-  /** Those who are not offered. */
+  /** Ids of members who are not offered. */
   except?: string[]
   /** Offers only admins of the organization. */
   onlyAdmins?: boolean

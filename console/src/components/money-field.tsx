@@ -2,7 +2,7 @@ import { NumberInput, type NumberInputProps } from '@mantine/core'
 import { useState } from 'react'
 
 interface MoneyFieldProps extends Omit<NumberInputProps, 'value' | 'defaultValue' | 'onChange'> {
-  /** In dollars, when the form opens; null for an empty field. */
+  /** Dollars when the form opens; null for an empty field. */
   defaultValue: number | null
   onChange: (dollars: number | null) => void
 }

@@ -18,11 +18,11 @@ export function spendingOptions(nodeId: string) {
 interface NodeSpendingProps {
   nodeId: string
   title: string
-  /** In place of an error if there is no such node. */
+  /** The text instead of an error if there is no such node. */
   missing?: string
 }
 
-/** What a member or a key has spent in each window, and what limits it. */
+/** Shows the spending of a member or a key in each window, and its limits. */
 export function NodeSpending({ nodeId, title, missing }: NodeSpendingProps) {
   const query = useQuery(spendingOptions(nodeId))
   return (

@@ -9,7 +9,7 @@ interface OverrideTableProps {
   base: object | null
 }
 
-/** What an override sets, beside the value without it. */
+/** Shows the values of an override, beside those without it. */
 export function OverrideTable({ fields, base }: OverrideTableProps) {
   const values = overriddenValues(fields, base)
   if (values.length === 0) return null

@@ -8,7 +8,7 @@ interface PageProps {
   title: string
   /** One sentence for somebody who sees the screen for the first time. */
   description?: ReactNode
-  /** Without it, the screen is about the organization. */
+  /** The scope; if absent, the screen is about the organization. */
   scope?: Scope
   /** The calls that the screen makes. */
   calls?: Call[]

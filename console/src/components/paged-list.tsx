@@ -6,10 +6,10 @@ import { QueryView } from './query-view.tsx'
 interface PagedListProps<Row> {
   query: UseQueryResult<{ data: Row[]; total_count: number }, unknown>
   offset: number
-  /** How many a page has at most. */
+  /** Rows of a page, at most. */
   size: number
   onPage: (offset: number) => void
-  /** In place of no rows. */
+  /** The content when there are no rows. */
   empty: ReactNode
   children: (rows: Row[]) => ReactNode
 }

@@ -3,7 +3,7 @@ import { formatCount } from '../format/number.ts'
 
 interface PagerProps {
   offset: number
-  /** How many a page has at most. */
+  /** Rows of a page, at most. */
   size: number
   /** Null if the server does not say it, and there is a further page. */
   total: number | null

@@ -1,4 +1,4 @@
-/** What a link to the playground holds. It has no attachments and no credentials. */
+/** The content of a link to the playground. It has no attachments and no credentials. */
 export interface SharedPrompt {
   models: string[]
   /** The message that is not sent yet. */

@@ -2,7 +2,7 @@ import type { QueryClient } from '@tanstack/react-query'
 
 const affected = ['/catalogue/', '/providers', '/models', '/model/', '/endpoints/']
 
-/** After an edit of the catalog. */
+/** Refreshes the screens after an edit of the catalog. */
 export function refreshCatalog(queryClient: QueryClient): Promise<void> {
   return queryClient.invalidateQueries({
     predicate: ({ queryKey: [, path] }) => affected.some((start) => String(path).startsWith(start)),

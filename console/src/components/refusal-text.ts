@@ -1,4 +1,4 @@
-/** Why a quote says that the request would be refused: each format has its own place for the message. */
+/** The reason a quote gives for a rejection of the request: each format has its own field for the message. */
 export function refusalTextOf(refusal: unknown): string {
   const { message, error } = (refusal ?? {}) as { message?: string; error?: { message?: string } }
   return message ?? error?.message ?? 'see the limits and guardrails'

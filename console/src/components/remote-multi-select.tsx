@@ -16,10 +16,10 @@ interface RemoteMultiSelectProps {
   disabled?: boolean
   onChange: (values: string[]) => void
   nothingFound: string
-  /** What the server finds for the text of the last search, which is empty at first. */
+  /** Results of the server for the last searched text, which is empty at first. */
   choices: Choice[]
   onSearch: (text: string) => void
-  /** Of values that the search may not find. */
+  /** Choices for values that the search may not find. */
   known?: Choice[]
 }
 

@@ -9,11 +9,11 @@ interface RemoteSelectProps
   > {
   label: string
   value: string | null
-  /** What is shown for a value that the server does not find for the text. */
+  /** The label of a value that the server does not find for the text. */
   valueLabel: string
   onChange: (value: string | null) => void
   nothingFound: string
-  /** What the server finds for the text of the last search, which is empty at first. */
+  /** Results of the server for the last searched text, which is empty at first. */
   choices: Choice[]
   onSearch: (text: string) => void
 }

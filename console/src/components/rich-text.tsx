@@ -5,7 +5,7 @@ import { parseBlocks, parseSpans, type Span } from './rich-text-parse.ts'
 /** Longer texts are shown as they are. */
 const maxLength = 200_000
 
-/** What a model or a person wrote: code blocks, headings, strong text and links are recognized, the rest is text. */
+/** Shows a text of a model or a person. It recognizes code blocks, headings, strong text and links. */
 export function RichText({ text }: { text: string }) {
   if (text.length > maxLength) return <PlainText text={text} />
   return (

@@ -4,7 +4,7 @@ import { MoreIcon } from './icons.tsx'
 
 interface RowMenuProps {
   label: string
-  /** Its items. */
+  /** The items of the menu. */
   children: ReactNode
 }
 

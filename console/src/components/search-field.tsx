@@ -8,7 +8,7 @@ const debounceMs = 300
 
 interface SearchFieldProps {
   label: string
-  /** As in the address. */
+  /** The text in the address. */
   value: string
   onChange: (text: string) => void
 }
@@ -36,7 +36,7 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
   )
 }
 
-/** In place of a list in which a search found nothing. */
+/** Replaces a list in which a search found nothing. */
 export function NothingFound({ text }: { text: string }) {
   return <EmptyState title="Nothing found">Nothing here contains “{text}”. Try a shorter text.</EmptyState>
 }

@@ -4,12 +4,12 @@ interface SecretInputProps {
   label: string
   hint?: string | undefined
   isRequired?: boolean
-  /** What the server shows of the stored one: masked. Empty if there is none. */
+  /** The masked form of the stored secret. Empty if there is none. */
   stored?: string
   /** Null: the stored one is removed. */
   value: string | null
   isDisabled?: boolean
-  /** With null only if the secret is not required. */
+  /** Called with null only if the secret is not required. */
   onChange: (value: string | null) => void
 }
 

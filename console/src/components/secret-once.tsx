@@ -6,7 +6,7 @@ import { WarningIcon } from './icons.tsx'
 interface SecretOnceProps {
   title: string
   secret: string
-  /** What it is for. */
+  /** The purpose of the secret. */
   children?: ReactNode
   onClose: () => void
 }

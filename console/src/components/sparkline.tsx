@@ -2,7 +2,7 @@ import { SmallChart } from './small-chart.tsx'
 import { linesOf } from './sparkline-lines.ts'
 
 interface SparklineProps {
-  /** What it shows, with the newest value, for those who do not see it. */
+  /** The accessible name, with the newest value. */
   label: string
   /** Oldest first; null where there is none. */
   values: (number | null)[]

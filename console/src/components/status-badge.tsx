@@ -10,7 +10,7 @@ const colors: Record<Status, string> = {
   refused: 'orange',
 }
 
-/** How a request ended. */
+/** The final status of a request. */
 export function StatusBadge({ status }: { status: Status }) {
   return (
     <Badge variant="dot" color={colors[status]} tt="none">

@@ -5,14 +5,14 @@ import { ErrorNotice } from './error-notice.tsx'
 
 interface TestDialogProps<Result> {
   title: string
-  /** What the test does. */
+  /** A description of the test. */
   intro: ReactNode
   action: string
   size?: ModalProps['size']
   /** Null if there is nothing to test. */
   onTest: (() => Promise<{ data?: { data: Result } }>) | null
   onClose: () => void
-  /** What the last test found. */
+  /** Renders the result of the last test. */
   children: (result: Result) => ReactNode
 }
 
@@ -46,7 +46,7 @@ interface TestOutcomeProps {
   children: ReactNode
 }
 
-/** Whether another system accepted a test, and what it said. */
+/** Shows whether another system accepted a test, and its answer. */
 export function TestOutcome({ isAccepted, children }: TestOutcomeProps) {
   return (
     <Alert

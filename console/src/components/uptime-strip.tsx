@@ -5,7 +5,7 @@ import { SmallChart } from './small-chart.tsx'
 interface Hour {
   /** The end of the hour. */
   until: string
-  /** In percent; null without attempts. */
+  /** Percent; null without attempts. */
   uptime: number | null
   /** Null for those who may not see the traffic of the installation. */
   attempts: number | null

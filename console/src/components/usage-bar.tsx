@@ -4,16 +4,16 @@ import { formatMoney } from '../format/money.ts'
 
 interface UsageBarProps {
   used: number
-  /** For requests that are running. */
+  /** Dollars held for running requests. */
   held?: number
   limit: number | null
-  /** Such as `a day`. */
+  /** Text such as `a day`. */
   interval?: string | null
-  /** What the label says besides. */
+  /** Further text of the label. */
   children?: ReactNode
 }
 
-/** How much of a limit is used, in dollars. */
+/** Shows the used share of a limit, in dollars. */
 export function UsageBar({ used, held = 0, limit, interval, children }: UsageBarProps) {
   if (limit === null) return <Text size="sm">{formatMoney(used)}, no limit</Text>
   const percent = percentOf(used, limit)

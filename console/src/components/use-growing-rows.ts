@@ -1,6 +1,6 @@
 import { useDeferredValue } from 'react'
 
-/** What fits on a screen. */
+/** Rows that fit on a screen. */
 const firstRows = 20
 
 /** The first rows at once and the rest once they are shown, as the cells of a hundred take long. */

@@ -14,7 +14,7 @@ interface WorkspaceBudgetsFormProps {
   onClose: () => void
 }
 
-/** What a workspace may spend in each window. */
+/** Edits the budgets of a workspace, one for each window. */
 export function WorkspaceBudgetsForm({ node, workspaceId, onClose }: WorkspaceBudgetsFormProps) {
   const refresh = useRefresh()
   const before = budgetsOf(node)
@@ -80,7 +80,7 @@ function budgetsOf({ limits }: BudgetNode): Budgets {
   }
 }
 
-/** What counts is sent with a budget: with one that stays, if none is changed. */
+/** Lists the requests to send. The BYOK setting is sent with a budget: with an unchanged one, if none is set. */
 function listSteps(before: Budgets, after: Budgets, isByokChanged: boolean) {
   const changes = orderChanges(before, after)
   if (!isByokChanged || changes.some(({ limit }) => limit !== null)) return changes

@@ -2,7 +2,7 @@ import { Badge } from '@mantine/core'
 import { useWorkspace } from '../app/workspace.tsx'
 import { WorkspaceSelect } from './workspace-select.tsx'
 
-/** What a screen shows: the records of the chosen workspaces, or what belongs to exactly one. */
+/** The scope of a screen: the records of the chosen workspaces, or those of exactly one. */
 export type Scope = 'listed' | 'one'
 
 /** The workspace that a screen is about, where there are several. */

@@ -10,7 +10,7 @@ import { useWorkspaces } from './use-workspaces.ts'
 
 const nothingFound = 'No workspace found'
 
-/** Those with this text in their name or slug. */
+/** Finds workspaces with this text in their name or slug. */
 function useFoundWorkspaces(text: string): NamedWorkspace[] {
   const session = useSession()
   const isAllowed = mayDo(session, 'workspaces:read')
@@ -28,7 +28,7 @@ function toChoice(workspace: NamedWorkspace) {
   return { value: workspace.id, label: labelOf(workspace) }
 }
 
-/** With the slug, unless it is the name as a slug. */
+/** The name, with the slug unless it is the same. */
 function labelOf({ name, slug }: NamedWorkspace): string {
   return name.toLowerCase().replaceAll(' ', '-') === slug ? name : `${name} (${slug})`
 }

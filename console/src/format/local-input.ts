@@ -1,4 +1,4 @@
-/** For an input of the type `datetime-local`: the time in the zone of the viewer, without the zone. */
+/** Formats for an input of the type `datetime-local`: the time in the zone of the viewer, without the zone. */
 export function formatLocalInput(iso: string | undefined): string {
   if (!iso) return ''
   const date = new Date(iso)

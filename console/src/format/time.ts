@@ -1,7 +1,7 @@
 const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
-/** In the zone of the viewer. */
+/** Formats in the zone of the viewer. */
 export function formatTime(iso: string): string {
   return dateAndTime.format(new Date(iso))
 }

@@ -50,7 +50,7 @@ function AccountScreen() {
   )
 }
 
-/** For changes that need a recent sign-in. */
+/** Signs in again, for changes that need a recent sign-in. */
 async function signInAgain(sessionId: string): Promise<void> {
   await client.DELETE('/sessions/{id}', { params: { path: { id: sessionId } } })
   location.assign(new URL('signin?return_to=/account', document.baseURI))

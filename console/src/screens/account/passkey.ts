@@ -4,7 +4,7 @@ import type { paths } from '../../api/schema.ts'
 
 type PasskeyBody = paths['/account/passkeys']['post']['requestBody']['content']['application/json']
 
-/** Not without https, except at localhost. */
+/** Whether the browser can create passkeys: not without https, except at localhost. */
 export function canCreatePasskeys(): boolean {
   return (
     typeof PublicKeyCredential !== 'undefined' &&

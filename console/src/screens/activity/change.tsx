@@ -8,7 +8,7 @@ interface ChangeProps {
   format: (value: number) => string
 }
 
-/** How a value differs from that of the period before. More is neither good nor bad, so it has no color. */
+/** Shows the difference from the previous period. More is neither good nor bad, so it has no color. */
 export function Change({ value, previous, format }: ChangeProps) {
   if (value === undefined || previous === undefined) return null
   const change = changeBetween(value, previous)

@@ -11,7 +11,7 @@ export interface Dimension {
   field: ApiDimension
   /** The column that identifies a group, if it is not the one with its name. */
   idField?: string
-  /** What requests without a value are called. */
+  /** The name of requests without a value. */
   unset: string
   /** Only for ranges of at most 31 days. */
   isShort?: true

@@ -6,7 +6,7 @@ type ApiMetric = Schemas['AnalyticsQueryRequest']['metrics'][number]
 
 export interface Metric {
   label: string
-  /** What it counts, for somebody who sees it for the first time. */
+  /** A definition for somebody who sees the metric for the first time. */
   meaning: string
   field: ApiMetric
   format: (value: number) => string

@@ -16,7 +16,7 @@ const maxRows = 10_000
 /** A failed or canceled request has no finish reason. */
 const failures: Filter = { field: 'finish_reason', operator: 'in', value: ['error'], include_unset: true }
 
-/** What the viewer looks at: the filters of the address, over a range. */
+/** The data the viewer has selected: the filters of the address, over a range. */
 export interface Selection {
   search: ActivitySearch
   range: Range

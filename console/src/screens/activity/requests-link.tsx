@@ -12,7 +12,7 @@ interface RequestsLinkProps {
   dimension?: Dimension
 }
 
-/** To the request log, with the same period and filters. None for a group that the log has no filter for. */
+/** Links to the request log, with the same period and filters. Hidden for a group that the log has no filter for. */
 export function RequestsLink({ view, group, dimension }: RequestsLinkProps) {
   const isOffered = visibleNavigation(useSession()).some(({ items }) =>
     items.some(({ to }) => to === '/requests'),

@@ -73,7 +73,7 @@ export function rangeOf({ from, to, period = 'week' }: ActivitySearch, now: numb
   return { start: end - ms, end }
 }
 
-/** As long, and ended when the range begins. */
+/** The range of the same length that ends when this one begins. */
 export function previousRange({ start, end }: Range): Range {
   return { start: start - (end - start), end: start }
 }

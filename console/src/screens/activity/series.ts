@@ -12,7 +12,7 @@ export const buckets = {
   day: { ms: 86_400_000, column: 'date__day' },
 }
 
-/** As fine as a few hundred points allow. */
+/** The finest granularity that results in a few hundred points at most. */
 export function granularityOf({ start, end }: Range): Granularity {
   const hours = (end - start) / 3_600_000
   if (hours <= 3) return 'minute'

@@ -7,7 +7,7 @@ import { type ActivitySearch, previousRange, rangeOf } from './search.ts'
 
 const minuteMs = 60_000
 
-/** What is shown: the choices in the address, and what follows from them. */
+/** The state of the screen: the choices in the address, and what follows from them. */
 export interface View extends Selection {
   /** The filters of the address, without the workspace of the menu. */
   filters: ActivitySearch

@@ -7,14 +7,14 @@ const times = ['from', 'to'] as const
 
 export { actorTypes, outcomes }
 
-/** Which entries of the log are shown: the query of the API, kept in the address. */
+/** Filters of the log: the query of the API, stored in the address. */
 export interface AuditFilters
   extends Partial<Record<(typeof texts)[number] | (typeof times)[number], string>> {
   actor_type?: (typeof actorTypes)[number]
   outcome?: (typeof outcomes)[number]
 }
 
-/** What the address says; anything that the API would refuse is left out. */
+/** Reads the address; values that the API would reject are omitted. */
 export function readFilters(search: Record<string, unknown>): AuditFilters {
   const filters: AuditFilters = {}
   for (const name of texts) {

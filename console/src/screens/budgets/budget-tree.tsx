@@ -54,7 +54,7 @@ export function BudgetTree({ interval }: { interval: Interval }) {
 
 interface ChildrenProps {
   parent: string
-  /** From the organization to the parent. */
+  /** The nodes from the organization to the parent. */
   path: BudgetNode[]
   interval: Interval
 }

@@ -15,7 +15,7 @@ export function findNearestLimit(path: readonly BudgetNode[]): BudgetLimit | nul
     )
 }
 
-/** What a limit belongs to, for somebody who looks at the last node of the path. */
+/** Names the owner of a limit, from the point of view of the last node of the path. */
 export function nameLimit({ kind, node_id }: BudgetLimit, path: readonly BudgetNode[]): string {
   if (kind === 'credits') return 'Credits'
   const node = path.find(({ id }) => id === node_id)

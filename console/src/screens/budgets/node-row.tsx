@@ -15,11 +15,11 @@ import { EditLimits } from './edit-limits.tsx'
 import { findNearestLimit, nameLimit } from './nearest-limit.ts'
 
 interface NodeRowProps {
-  /** From the organization to the node of the row. */
+  /** The nodes from the organization to that of the row. */
   path: BudgetNode[]
   interval: Interval
   isOpen?: boolean
-  /** Without it there is nothing below the row. */
+  /** Opens or closes the row; absent if there is nothing below it. */
   onToggle?: () => void
 }
 
@@ -144,7 +144,7 @@ function Limits({ node }: { node: BudgetNode }) {
   )
 }
 
-/** Where a limit is set, if it is not set here. */
+/** Links to the place where a limit is set, if that is not here. */
 function LimitSource({ limit: { kind, guardrail_id } }: { limit: BudgetLimit }): ReactNode {
   const session = useSession()
   if (kind === 'guardrail' && guardrail_id && mayDo(session, 'guardrails:read')) {

@@ -7,7 +7,7 @@ export function childrenOptions(parent: string) {
   return api.queryOptions('get', '/budgets', { params: { query: { parent, limit: pageSize } } })
 }
 
-/** What is below a node, in pages. */
+/** Reads the children of a node, in pages. */
 export function useChildren(parent: string) {
   return useCursorPages(childrenOptions(parent), (position, signal) =>
     client.GET('/budgets', { params: { query: { parent, limit: pageSize, ...position } }, signal }),

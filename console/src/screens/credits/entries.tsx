@@ -22,7 +22,7 @@ interface EntriesProps {
   onChange: (filters: EntryFilters) => void
 }
 
-/** What was added to the credits and charged to them. */
+/** Lists additions and charges to the credits. */
 export function Entries({ filters, onChange }: EntriesProps) {
   const query = useCursorPages(entriesOptions(filters), (position, signal) =>
     client.GET('/credits/entries', {

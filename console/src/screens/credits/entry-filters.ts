@@ -10,14 +10,14 @@ export const entryTypes: { value: EntryType; label: string }[] = [
   { value: 'adjustment', label: 'Adjustment' },
 ]
 
-/** Which entries are shown: the query of the API, kept in the address. */
+/** Filters of the entries: the query of the API, stored in the address. */
 export interface EntryFilters {
   type?: EntryType
   from?: string
   to?: string
 }
 
-/** What the address says; anything that the API would refuse is left out. */
+/** Reads the address; values that the API would reject are omitted. */
 export function readEntryFilters(search: Record<string, unknown>): EntryFilters {
   const type = entryTypes.find(({ value }) => value === search.type)?.value
   const [from, to] = [search.from, search.to].map(readTime)

@@ -7,7 +7,7 @@ import { type ConfigField, type Destination, type DestinationType, docsOf, kindO
 interface ConfigFieldsProps {
   type: DestinationType
   config: DestinationDraft['config']
-  /** What the server has, with masked secrets; nothing for a new destination. */
+  /** The stored configuration, with masked secrets; absent for a new destination. */
   stored?: Destination['config']
   isDisabled?: boolean
   onChange: (config: DestinationDraft['config']) => void

@@ -11,7 +11,7 @@ export const stateTexts: Record<State, { label: string; color: string }> = {
   held_back: { label: 'secrets needed', color: 'orange' },
 }
 
-/** What to do about an error of a destination; null where the error says it itself. */
+/** The remedy for an error of a destination; null where the error contains it. */
 export function findRemedy(error: string): string | null {
   const status = Number(/status (\d{3})/.exec(error)?.[1])
   if (status === 401 || status === 403)

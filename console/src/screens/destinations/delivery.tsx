@@ -22,7 +22,7 @@ interface DeliveryProps {
   mayChange: boolean
 }
 
-/** How the delivery goes, and what can be done about it. */
+/** Shows the state of the delivery, and the actions on it. */
 export function Delivery({ destination, mayChange }: DeliveryProps) {
   const query = useQuery(statusOptions(destination.id))
   const status = query.data?.data

@@ -87,7 +87,7 @@ export function isComplete(type: DestinationType, { name, config }: DestinationD
   return name.trim() !== '' && required.every(([field]) => (config[field] ?? '').trim() !== '')
 }
 
-/** What a new destination is created with. */
+/** Builds the request that creates a destination. */
 export function buildCreateBody(
   type: DestinationType,
   draft: DestinationDraft,
@@ -103,7 +103,7 @@ export function buildCreateBody(
   return { type, name: name.trim(), privacy_mode, ...place, config } as CreateBody
 }
 
-/** What the server takes for the stored value of a header. */
+/** The value by which the server recognizes an unchanged header. */
 const unchangedHeader = '********'
 
 function buildHeaders(headers: HeaderDraft[]): Record<string, string> {

@@ -28,7 +28,7 @@ interface FilterFieldsProps {
   onChange: (changes: { filterGroups?: FilterGroupDraft[]; isFiltering?: boolean }) => void
 }
 
-/** Which requests are reported: those that match every group. */
+/** Edits the filter: requests that match every group are reported. */
 export function FilterFields({ groups, isFiltering, isDisabled, onChange }: FilterFieldsProps) {
   const setGroups = (filterGroups: FilterGroupDraft[]) => onChange({ filterGroups })
   const update = (key: string, changes: Partial<FilterGroupDraft>) =>
@@ -136,7 +136,7 @@ function GroupFields({ group, number, isDisabled, onChange, onRemove }: GroupFie
 
 interface RuleFieldsProps {
   rule: FilterRuleDraft
-  /** For those who hear the fields without what stands around them. */
+  /** The accessible name of the rule, for screen readers that read the fields without their context. */
   name: string
   isDisabled: boolean
   onChange: (changes: Partial<FilterRuleDraft>) => void

@@ -14,7 +14,7 @@ export interface ConfigField {
   isSecret?: boolean
   /** The accepted values, if they are few. */
   options?: string[]
-  /** What applies if nothing is entered. */
+  /** The value that applies if nothing is entered. */
   fallback?: string
   hint?: string
 }

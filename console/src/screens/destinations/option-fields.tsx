@@ -27,7 +27,7 @@ interface OptionFieldsProps {
   onChange: (changes: Partial<DestinationDraft>) => void
 }
 
-/** What is sent, and of which requests. */
+/** Edits the selection of requests, and of the parts that are sent. */
 export function OptionFields({ draft, workspaceId, isDisabled, onChange }: OptionFieldsProps) {
   return (
     <Stack gap="sm">

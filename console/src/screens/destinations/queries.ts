@@ -15,7 +15,7 @@ export function statusOptions(id: string) {
   return { ...options, refetchInterval: pollMs }
 }
 
-/** What is shown of destinations is read again. */
+/** Refreshes the data of destinations. */
 export function useDestinationRefresh(): () => Promise<void> {
   const refresh = useRefresh()
   return () =>

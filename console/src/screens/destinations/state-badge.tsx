@@ -2,7 +2,7 @@ import { Badge } from '@mantine/core'
 import type { Schemas } from '../../api/client.ts'
 import { stateTexts } from './delivery-state.ts'
 
-/** How the delivery goes. */
+/** The state of the delivery. */
 export function StateBadge({ state }: { state: Schemas['ObservabilityDeliveryStatus']['state'] }) {
   const { label, color } = stateTexts[state]
   return (

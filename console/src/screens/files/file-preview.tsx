@@ -10,7 +10,7 @@ import { formatBytes } from '../../format/number.ts'
 import { fileUrl } from './file-url.ts'
 import { previewOf, type StoredFile } from './stored-file.ts'
 
-/** Of a text; the rest is in the download. */
+/** Bytes of a text that are shown; the rest is in the download. */
 const maxTextBytes = 65_536
 
 /** A picture, a recording, or the beginning of a text. Nothing of a file is ever interpreted as markup. */

@@ -1,4 +1,4 @@
-/** What a file can be uploaded for. */
+/** The purposes of uploads. */
 export const uploadPurposes = ['user_data', 'vision', 'assistants', 'batch', 'fine-tune', 'evals'] as const
 export const purposes = [...uploadPurposes, 'assistants_output', 'batch_output', 'fine-tune-results'] as const
 

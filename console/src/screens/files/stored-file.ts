@@ -12,7 +12,7 @@ export interface StoredFile {
   createdAt: string
 }
 
-/** With a purpose in the query, the time is in seconds. */
+/** Converts a listed file. Its time is in seconds if the query has a purpose. */
 export function toStoredFile(file: ListedFile): StoredFile {
   const { id, filename, mime_type, size_bytes, purpose, created_at } = file
   const createdAt = typeof created_at === 'number' ? new Date(created_at * 1000).toISOString() : created_at
@@ -27,7 +27,7 @@ const maxMediaBytes = 25_000_000
 
 export type PreviewKind = 'image' | 'audio' | 'text' | null
 
-/** How a file can be shown; null if it can only be downloaded. Markup of any kind is text. */
+/** The kind of preview of a file; null if it can only be downloaded. Markup of any kind is text. */
 export function previewOf({ type, bytes }: Pick<StoredFile, 'type' | 'bytes'>): PreviewKind {
   if (type.startsWith('text/')) return 'text'
   if (bytes > maxMediaBytes) return null

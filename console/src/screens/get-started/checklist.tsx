@@ -8,7 +8,7 @@ export interface Step {
   /** One line: what is to do, or what is there. */
   summary: string
   isDone: boolean
-  /** Not needed for the first request. */
+  /** Whether the first request works without the step. */
   isOptional?: boolean
   content: ReactNode
 }

@@ -69,7 +69,7 @@ function HomeScreen() {
   )
 }
 
-/** Without those that the role does not allow. */
+/** Lists the steps that the role allows. */
 function listSteps(
   session: Session,
   progress: Progress,

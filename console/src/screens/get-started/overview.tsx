@@ -31,7 +31,7 @@ export function todayOptions() {
   })
 }
 
-/** What somebody looks at first once everything is set up. */
+/** The overview once everything is set up. */
 export function Overview() {
   const session = useSession()
   const credits = useQuery({ ...creditsOptions, enabled: mayDo(session, 'credits:read') })

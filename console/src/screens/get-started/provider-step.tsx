@@ -13,7 +13,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import type { Progress } from './use-progress.ts'
 
-/** Which providers have a credential, and a form to add one. */
+/** Lists the providers with a credential, and has a form to add one. */
 export function ProviderStep({ progress }: { progress: Progress }) {
   const session = useSession()
   return (

@@ -8,7 +8,7 @@ import { listSnippets, type Snippet } from './snippets.ts'
 const firstModel = 'sandbox/echo'
 const placeholder = 'YOUR_KEY'
 
-/** How to connect a client: with the address of this server, and the key if it was just created. */
+/** Shows how to connect a client: with the address of this server, and the key if it was just created. */
 export function SnippetStep({ secret }: { secret: string | null }) {
   const [model, setModel] = useState(firstModel)
   const models = useQuery(

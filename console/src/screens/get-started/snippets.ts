@@ -20,7 +20,7 @@ export interface Snippet {
 
 type WriteSnippet = (target: SnippetTarget) => Snippet
 
-/** How each client is connected to this server. */
+/** Lists the instructions to connect each client to this server. */
 export function listSnippets(target: SnippetTarget): Snippet[] {
   return writers.map((write) => write(target))
 }
@@ -303,7 +303,7 @@ function isLoopback(server: string): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(server).hostname)
 }
 
-/** To a container, loopback is itself. */
+/** The address of the server from within a container, for which loopback is itself. */
 function serverFromContainer(server: string): string {
   if (!isLoopback(server)) return server
   const url = new URL(server)

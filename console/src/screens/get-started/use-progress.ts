@@ -9,7 +9,7 @@ const dayMs = 86_400_000
 /** It needs no credential. */
 const sandbox = 'sandbox'
 
-/** How far the organization is: what the checklist ticks. */
+/** Reads the progress of the organization, for the checklist. */
 export function useProgress() {
   const session = useSession()
   const { id: workspaceId } = useWorkspace()

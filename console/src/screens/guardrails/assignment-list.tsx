@@ -14,12 +14,12 @@ interface AssignmentListProps {
   offset: number
   total: number
   onPage: (offset: number) => void
-  /** Without it, the list cannot be changed. */
+  /** Removes an assignment; absent if the list cannot be changed. */
   onRemove?: (id: string) => Promise<void>
   renderDialog: (onClose: () => void) => ReactNode
 }
 
-/** To whom a guardrail is assigned. */
+/** Lists the keys or members that a guardrail is assigned to. */
 export function AssignmentList(props: AssignmentListProps) {
   const { title, description, items, offset, total, onPage, onRemove, renderDialog } = props
   return (

@@ -20,7 +20,7 @@ interface BuiltinFiltersProps {
   onChange: (filters: BuiltinFilter[]) => void
 }
 
-/** What to do with each kind of content that is recognized without a pattern. */
+/** Edits the action for each kind of content that is recognized without a pattern. */
 export function BuiltinFilters({ filters, onChange }: BuiltinFiltersProps) {
   const set = (slug: BuiltinFilter['slug'], value: string | null) => {
     const action = readAction(value)

@@ -17,7 +17,7 @@ export interface DraftFields {
   rest: string
 }
 
-/** What the fields of the form cover, and what no draft has. */
+/** Fields that the form covers, and fields that no draft has. */
 const formFields = ['name', 'description', 'content_filter_builtins', 'content_filters', 'dry_run']
 const readOnlyFields = ['id', 'scope', 'workspace_id', 'created_at', 'updated_at']
 

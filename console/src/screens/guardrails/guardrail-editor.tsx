@@ -63,7 +63,7 @@ export function GuardrailEditor({ guardrail, fields, result, mayChange, onChange
 
 interface RuleFieldsProps {
   fields: DraftFields
-  /** What is wrong with the JSON. */
+  /** An error in the JSON. */
   problem: string | null
   onChange: (fields: DraftFields) => void
 }

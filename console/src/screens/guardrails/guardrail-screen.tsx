@@ -33,7 +33,7 @@ function GuardrailScreen() {
   )
 }
 
-/** What is tried is the draft as it stands in the form, saved or not. */
+/** Shows a guardrail. Tests use the draft in the form, saved or not. */
 function Details({ guardrail }: { guardrail: Guardrail }) {
   const mayChange = mayDoIn(useSession(), guardrail.workspace_id, 'guardrails:write')
   const [fields, setFields] = useState(() => fieldsOf(guardrail))

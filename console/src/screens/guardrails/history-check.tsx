@@ -14,10 +14,10 @@ const periods = [
   { value: '30', label: 'The last thirty days' },
 ]
 
-/** How many a call examines. */
+/** Requests that a call examines. */
 const examined = 500
 
-/** What the draft would have done with requests of the past. */
+/** Shows the effect that the draft would have had on past requests. */
 export function HistoryCheck({ draft, workspaceId }: { draft: Draft | null; workspaceId: string }) {
   const [days, setDays] = useState('7')
   const check = useMutation({ mutationFn: (guardrail: Draft) => checkHistory(guardrail, workspaceId, days) })

@@ -17,7 +17,7 @@ export function hitsOptions(workspaceId: string | null) {
   })
 }
 
-/** What guardrails found last. */
+/** Lists the latest findings of guardrails. */
 export function Hits({ workspaceId }: { workspaceId: string | null }) {
   const query = useQuery(hitsOptions(workspaceId))
   return (

@@ -8,7 +8,7 @@ const tabs = [
 
 export type Tab = (typeof tabs)[number]['value']
 
-/** What the address says. */
+/** Reads the tab from the address. */
 export function readTab({ tab }: Record<string, unknown>): { tab?: Tab } {
   const known = tabs.find(({ value }) => value === tab)
   return known ? { tab: known.value } : {}

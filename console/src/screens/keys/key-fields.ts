@@ -2,7 +2,7 @@ import type { Schemas } from '../../api/client.ts'
 
 export type ApiKey = Schemas['ApiKey']
 
-/** What counts against the limit in its current window; in total without a limit. */
+/** The spending that counts toward the limit in its current window; in total without a limit. */
 export function usedOf({ limit, limit_remaining, usage }: ApiKey): number {
   return limit === null || limit_remaining === null ? usage : limit - limit_remaining
 }

@@ -9,7 +9,7 @@ export function policyOptions(hash: string) {
   return api.queryOptions('get', '/keys/{hash}/policy', { params: { path: { hash } } })
 }
 
-/** What restricts the requests of a key, and where it is set. */
+/** Shows the restrictions on the requests of a key, and where they are set. */
 export function KeyPolicyView({ hash }: { hash: string }) {
   const query = useQuery(policyOptions(hash))
   return (

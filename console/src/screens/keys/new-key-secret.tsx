@@ -7,7 +7,7 @@ export interface NewKey {
   name: string
   hash: string
   secret: string
-  /** Why the guardrail was not assigned. */
+  /** The reason the guardrail was not assigned. */
   guardrailError: unknown
 }
 

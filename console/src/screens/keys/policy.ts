@@ -6,7 +6,7 @@ type KeyPolicy = Schemas['KeyPolicy']
 export interface PolicyLine {
   rule: string
   value: string
-  /** Where it is set: organization, workspace, member, key. */
+  /** The layers that set the rule: organization, workspace, member, key. */
   layers: string[]
 }
 

@@ -23,7 +23,7 @@ export function assignmentsOptions(id: string) {
   return allPages(api.queryOptions('get', '/organization/members/{id}/roles', { params: { path: { id } } }))
 }
 
-/** What somebody may do besides what the organization and its workspaces give them. */
+/** Lists the roles of a member besides those in the organization and its workspaces. */
 export function AdditionalRoles({ memberId }: { memberId: string }) {
   const session = useSession()
   const query = useQuery(assignmentsOptions(memberId))

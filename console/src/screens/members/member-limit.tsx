@@ -13,7 +13,7 @@ import { formatMoney } from '../../format/money.ts'
 
 type MemberDetails = Schemas['OrganizationMemberDetails']
 
-/** What all keys of a member may spend together, and what they have spent of it. */
+/** Shows the spending limit of all keys of a member together, and how much of it is spent. */
 export function MemberLimit({ member }: { member: MemberDetails }) {
   const session = useSession()
   return (

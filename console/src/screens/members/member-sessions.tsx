@@ -12,7 +12,7 @@ export function sessionsOptions(id: string) {
   return api.queryOptions('get', '/organization/members/{id}/sessions', { params: { path: { id } } })
 }
 
-/** Where somebody is signed in. */
+/** Lists the sessions of a member. */
 export function MemberSessions({ memberId, name }: { memberId: string; name: string }) {
   const queryClient = useQueryClient()
   const session = useSession()

@@ -71,7 +71,7 @@ function MembersScreen() {
 
 interface MemberTableProps {
   members: Schemas['OrganizationMember'][]
-  /** Not so for those who see the members of some workspaces only. */
+  /** Whether the viewer can open members; false if they see the members of some workspaces only. */
   hasDetails: boolean
 }
 

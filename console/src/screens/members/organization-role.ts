@@ -2,7 +2,7 @@ import type { Schemas } from '../../api/client.ts'
 
 export type OrganizationRole = Schemas['OrganizationMember']['role']
 
-/** What everybody has one of. */
+/** The roles in the organization; every member has one. */
 export const organizationRoles: { value: OrganizationRole; label: string; explanation: string }[] = [
   {
     value: 'org:member',

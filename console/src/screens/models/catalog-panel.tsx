@@ -28,7 +28,7 @@ type Dialog =
   | { kind: 'endpoint'; tag: string | null }
   | { kind: 'revert'; tag: string | null }
 
-/** What was edited, against what it would be without, and the forms to edit it. */
+/** Shows the edits beside the values without them, and the forms to edit. */
 export function CatalogPanel({ author, slug }: ModelPath) {
   const canWrite = mayDoEverywhere(useSession(), 'catalogue:write')
   const query = useQuery(catalogModelOptions({ author, slug }))

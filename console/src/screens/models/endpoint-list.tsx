@@ -21,7 +21,7 @@ export function endpointHealthOptions(model: string) {
   }
 }
 
-/** Who serves the model, at which price, and how well. */
+/** Lists the endpoints of the model, with their prices and performance. */
 export function EndpointList({ model, endpoints }: { model: string; endpoints: Endpoint[] }) {
   const health = useQuery(endpointHealthOptions(model))
   if (endpoints.length === 0) {

@@ -15,7 +15,7 @@ export function endpointOfTag(
   return model?.endpoints.find((endpoint) => tagOf(endpoint) === tag) ?? null
 }
 
-/** What an endpoint would be without its edit: as the edit of the model has it, or as it is without any. */
+/** The endpoint without its edit: as the edit of the model declares it, or as it is without any. */
 export function endpointWithoutEdit(
   { edit, endpoint_edits, base, in_force }: Schemas['CatalogueModel'],
   tag: string,

@@ -1,10 +1,10 @@
-/** What the address of the list says; what is not set is left to its default. */
+/** Search parameters of the list; unset ones have their defaults. */
 export interface ModelFilters {
   q?: string
   sort?: ModelSort
   output?: string
   provider?: string
-  /** Also models of providers without a credential. */
+  /** Includes models of providers without a credential. */
   all?: true
   page?: number
 }

@@ -69,7 +69,7 @@ function ModelScreen() {
   )
 }
 
-/** How a model is used depends on what it gives. */
+/** Example calls by the output of a model. */
 const callsByOutput: Record<string, (model: string) => Call> = {
   text: (model) => post('/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }] }),
   embeddings: (model) => post('/embeddings', { model, input: 'Hello' }),

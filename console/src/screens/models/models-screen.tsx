@@ -50,7 +50,7 @@ function ModelsScreen() {
   )
 }
 
-/** For those who may edit the catalog. */
+/** Actions for members who may edit the catalog. */
 function CatalogActions() {
   const session = useSession()
   const [isAdding, setAdding] = useState(false)

@@ -21,9 +21,9 @@ export function priceDraftOf(pricing: Pricing | undefined): PriceDraft {
 }
 
 interface Prices {
-  /** Of the edit so far: prices that the form has no field for stay. */
+  /** Prices of the edit so far: those that the form has no field for stay. */
   edited: Pricing | undefined
-  /** Without the edit: what is left empty. */
+  /** Prices without the edit, for fields that are empty. */
   beneath: Pricing | undefined
 }
 

@@ -23,7 +23,7 @@ interface HistoryProps {
   onChange: (offset: number) => void
 }
 
-/** What was notified, read or not. */
+/** Lists notifications, read or not. */
 export function History({ offset, onChange }: HistoryProps) {
   const query = useQuery({ ...historyOptions(offset), placeholderData: keepPreviousData })
   return (

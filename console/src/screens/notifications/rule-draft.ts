@@ -43,7 +43,7 @@ export function draftOf({ kind, threshold, workspace_id, channels, digest, enabl
   }
 }
 
-/** What can be changed of a rule. */
+/** Builds the settings of a rule that can be changed. */
 export function buildSettings(draft: RuleDraft): Omit<RuleBody, 'kind' | 'workspace_id'> {
   const { threshold, emails, webhookUrl, webhookSecret, digest, enabled } = draft
   const secret = webhookSecret === '' ? {} : { secret: webhookSecret }

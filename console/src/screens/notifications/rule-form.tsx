@@ -16,7 +16,7 @@ const digestOptions = [
 ]
 
 interface RuleFormProps {
-  /** Without one, a new rule is made. */
+  /** The rule to edit; without one, a new rule is created. */
   rule?: Rule
   onClose: () => void
 }

@@ -5,7 +5,7 @@ export type RuleKind = Rule['kind']
 
 interface RuleKindText {
   label: string
-  /** When somebody is notified, around the threshold. */
+  /** The condition of a notification: the text before and after the threshold. */
   when: [before: string, after: string]
   unit: string
   min: number
@@ -15,7 +15,7 @@ interface RuleKindText {
   hasWorkspaces: boolean
 }
 
-/** What can be notified. A test compares the thresholds with openapi.json. */
+/** The kinds of notifications. A test compares the thresholds with openapi.json. */
 export const ruleKinds: Record<RuleKind, RuleKindText> = {
   low_balance: {
     label: 'Low credits',

@@ -13,7 +13,7 @@ import { type AnswerEntry, shortenData } from './request.ts'
 /** Nothing that a model names is fetched: an image is shown only if it came with the reply. */
 const imageData = /^data:image\/(png|jpeg|gif|webp);base64,/
 
-/** What a model has answered, with its price and speed. All of it is text, whatever it contains. */
+/** Shows the answer of a model, with its price and speed. All of it is text, whatever it contains. */
 export function AnswerView({ entry, isFormatted }: { entry: AnswerEntry; isFormatted: boolean }) {
   const { answer } = entry
   return (

@@ -15,7 +15,7 @@ export interface Usage {
   completion_tokens_details?: { reasoning_tokens?: number } | null
 }
 
-/** What a model has answered so far. Times are in milliseconds of the browser. */
+/** The answer of a model so far. Times are in milliseconds of the browser. */
 export interface Answer {
   status: 'streaming' | 'done' | 'stopped' | 'failed'
   text: string
@@ -52,7 +52,7 @@ export interface Chunk {
   error?: { code?: number; message?: string }
 }
 
-/** What is kept of the raw reply: more is not read by anybody. */
+/** Characters of the raw reply that are stored: nobody reads more. */
 const maxRawLength = 500_000
 const maxToolCalls = 128
 const maxImages = 16
@@ -144,7 +144,7 @@ export interface Figures {
   cachedTokens: number
 }
 
-/** What stands beside an answer. The speed counts from the first token on; a reply that arrives at once has none. */
+/** Figures beside an answer. The speed counts from the first token on; a reply that arrives at once has none. */
 export function figuresOf({ usage, startedAt, firstTokenAt, endedAt }: Answer): Figures {
   const completionTokens = usage?.completion_tokens ?? null
   const streamedMs = firstTokenAt !== null && endedAt !== null ? endedAt - firstTokenAt : 0

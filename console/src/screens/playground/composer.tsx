@@ -10,7 +10,7 @@ interface ComposerProps {
   draft: string
   attachments: Attachment[]
   isRunning: boolean
-  /** Why nothing can be sent now. */
+  /** The reason nothing can be sent now. */
   problem: string | undefined
   canAttach: boolean
   onDraft: (draft: string) => void
@@ -19,7 +19,7 @@ interface ComposerProps {
   onStop: () => void
 }
 
-/** Where the next message is written. */
+/** The editor of the next message. */
 export function Composer({ draft, attachments, isRunning, problem, ...props }: ComposerProps) {
   const canSend = !isRunning && problem === undefined && (draft.trim() !== '' || attachments.length > 0)
   const send = () => canSend && props.onSend()

@@ -198,7 +198,7 @@ function listCalls(columns: Column[], settings: Settings, draft: string, attachm
   ]
 }
 
-/** What a link holds: the conversation with the first model, without the calls of tools. */
+/** Creates the content of a link: the conversation with the first model, without the calls of tools. */
 function createPrompt(columns: Column[], settings: Settings, draft: string): SharedPrompt {
   return {
     models: columns.map(({ model }) => model),

@@ -5,7 +5,7 @@ import { refusalTextOf } from '../../components/refusal-text.ts'
 import { formatCount } from '../../format/number.ts'
 import type { QuoteState } from './use-quotes.ts'
 
-/** What the next request would cost, and who could serve it. */
+/** Shows the expected cost of the next request, and the endpoints that could serve it. */
 export function QuoteView({ state }: { state: QuoteState | undefined }) {
   if (!state) return null
   if (state.quote === null) {

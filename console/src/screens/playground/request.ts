@@ -104,7 +104,7 @@ function buildContent({ text, attachments }: UserEntry): unknown {
 
 const shownDataLength = 60
 
-/** For the eye: the data of images is cut. */
+/** Shortens the data of images, for display only. */
 export function shortenData<T>(body: T): T {
   return JSON.parse(
     JSON.stringify(body, (_, value) =>

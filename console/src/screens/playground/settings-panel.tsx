@@ -19,7 +19,7 @@ const exampleTools = `[{
   }
 }]`
 
-/** What is sent to every model. */
+/** Edits the settings of the requests to every model. */
 export function SettingsPanel(props: SettingsPanelProps) {
   const { settings, onChange } = props
   return (

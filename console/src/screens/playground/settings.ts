@@ -38,7 +38,7 @@ const toolName = /^[\w-]{1,64}$/
 
 type Checked = { value: unknown; problem?: undefined } | { value?: undefined; problem: string }
 
-/** What is wrong with each field that is written as JSON. */
+/** Finds the error in each field that is written as JSON. */
 export function findProblems(settings: Settings): { tools?: string; schema?: string } {
   const tools = readTools(settings.tools).problem
   const schema = settings.format === 'json_schema' ? readSchema(settings.schema).problem : undefined
@@ -103,7 +103,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** From a link: fields that are not of the type of the default are ignored. */
+/** Reads the settings of a link: fields that are not of the type of the default are ignored. */
 export function readSettings(given: Record<string, unknown>): Settings {
   const text = (name: 'system' | 'schema' | 'tools') => {
     const value = given[name]
@@ -132,7 +132,7 @@ export function readSettings(given: Record<string, unknown>): Settings {
 
 const credentialFields = ['authorization', 'headers', 'api_key', 'token']
 
-/** For a link: without the credentials that tools of a server may have, and without what is not JSON. */
+/** Removes credentials that server tools may have, and tools that are not JSON, for a link. */
 export function removeCredentials(settings: Settings): Settings {
   const { value } = readJson(settings.tools || '[]')
   const tools = JSON.stringify(

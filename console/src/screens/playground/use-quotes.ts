@@ -8,7 +8,7 @@ const pauseMs = 500
 
 export type QuoteState = { quote: Schemas['Quote']; error: null } | { quote: null; error: unknown }
 
-/** What each request would cost and who could serve it, fetched whenever the person pauses. */
+/** Quotes the cost and the endpoints of each request, whenever the person pauses. */
 export function useQuotes(requests: Record<string, ChatBody> | null): Record<string, QuoteState> {
   const { id: workspaceId } = useWorkspace()
   const [quotes, setQuotes] = useState<Record<string, QuoteState>>({})

@@ -11,7 +11,7 @@ const paths: Record<PresetFormat, string> = {
   responses: '/responses',
 }
 
-/** How a request uses the preset, in the format it was made for. */
+/** Shows a request that uses the preset, in the format it was made for. */
 export function UsageSnippets({ preset }: { preset: Schemas['PresetWithDesignatedVersion'] }) {
   const format = preset.designated_version?.format ?? 'chat'
   const content =

@@ -5,7 +5,7 @@ import { Fields } from '../../components/fields.tsx'
 import { formatLabels, type PresetVersion } from './draft.ts'
 import { writeValue } from './version-diff.ts'
 
-/** What a version stores. */
+/** Shows the content of a version. */
 export function VersionContent({ version }: { version: PresetVersion }) {
   const fields = Object.entries(version.config).map(([name, value]): [string, ReactNode] => {
     const text = writeValue(value)

@@ -1,9 +1,9 @@
 import type { PresetVersion } from './draft.ts'
 
 export interface FieldDifference {
-  /** With dots between the names of nested fields. */
+  /** Names of nested fields, joined with dots. */
   path: string
-  /** As text; null if the version does not have the field. */
+  /** The values as text; null if the version does not have the field. */
   before: string | null
   after: string | null
 }

@@ -1,6 +1,6 @@
 import type { ByokKey } from './queries.ts'
 
-/** What a key is called: its name, or its masked secret. */
+/** The display name of a key: its name, or its masked secret. */
 export function nameOfKey({ name, label }: Pick<ByokKey, 'name' | 'label'>): string {
   return name || label
 }

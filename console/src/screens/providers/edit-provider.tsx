@@ -98,7 +98,7 @@ export function EditProvider({ provider, onClose }: EditProviderProps) {
   )
 }
 
-/** What a provider of one's own must have. */
+/** The required fields of a custom provider. */
 function newDefaults({ name, dialects }: { name: string; dialects: WireFormat[] }, slug: string) {
   return { name: name || slug, dialects: dialects.length > 0 ? dialects : ['chat'] }
 }

@@ -5,7 +5,7 @@ import { ExternalLink } from '../../components/external-link.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { Panel } from '../../components/panel.tsx'
 
-/** What is known about the company. */
+/** Shows facts about the company. */
 export function ProviderFacts({ provider }: { provider: Schemas['Provider'] | undefined }) {
   if (!provider) return null
   const links: [string, string | null][] = [

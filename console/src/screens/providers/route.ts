@@ -3,7 +3,7 @@ import { rootRoute } from '../../app/root-route.tsx'
 
 interface ProvidersSearch {
   q?: string
-  /** Also those without a credential. */
+  /** Includes providers without a credential. */
   all?: true
 }
 

@@ -5,7 +5,7 @@ interface Filters {
   all?: true
 }
 
-/** Those in trouble first, then those with traffic, then by name. */
+/** Sorts providers with problems first, then those with traffic, then by name. */
 export function selectProviders(
   providers: ProviderHealth[],
   keyCounts: ReadonlyMap<string, number>,

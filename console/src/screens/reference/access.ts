@@ -1,7 +1,7 @@
 import { mayDo, mayDoEverywhere, type Session } from '../../app/session.tsx'
 import type { Operation } from './document.ts'
 
-/** Why somebody cannot call an operation; null if they can. */
+/** The reason somebody cannot call an operation; null if they can. */
 export type Refusal = 'signed_out' | 'permission' | null
 
 export function findRefusal(session: Session | null, operation: Operation): Refusal {

@@ -60,10 +60,10 @@ export interface ApiDocument {
 export interface Operation extends Omit<OperationObject, 'operationId' | 'tags'> {
   id: string
   tag: string
-  /** In capitals. */
+  /** The method in capitals. */
   method: string
   path: string
-  /** What the search looks through, in lower case. */
+  /** The text that the search covers, in lower case. */
   text: string
 }
 
@@ -117,7 +117,7 @@ function countParameters(template: string): number {
   return template.split('{').length
 }
 
-/** Where the paths of the operation begin, below the address of the server. */
+/** The base of the operation's paths, below the address of the server. */
 export function basePathOf({ servers }: Operation): string {
   return servers ? '' : 'api/v1'
 }

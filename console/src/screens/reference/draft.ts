@@ -12,9 +12,9 @@ const bodyTypes: [type: string, kind: BodyKind][] = [
   ['application/octet-stream', 'file'],
 ]
 
-/** What a person has filled in. */
+/** The values that a person has entered. */
 export interface Draft {
-  /** By place and name; what is empty is not sent. */
+  /** Values by place and name; empty ones are not sent. */
   parameters: Record<string, string>
   json: string
   fields: Record<string, string | File>
@@ -39,7 +39,7 @@ export function parameterKey({ in: place, name }: Parameter): string {
   return `${place} ${name}`
 }
 
-/** To begin with: a request that the sandbox answers. */
+/** Initial values: a request that the sandbox answers. */
 const firstValues: Record<string, unknown> = {
   model: 'sandbox/echo',
   messages: [{ role: 'user', content: 'Hello' }],
@@ -80,7 +80,7 @@ export function listFormFields(document: ApiDocument, schema: Schema) {
   })
 }
 
-/** What keeps the request from being sent; null if it can be. */
+/** Finds the reason the request cannot be sent; null if it can. */
 export function findProblem(operation: Operation, draft: Draft): string | null {
   const missing = operation.parameters?.find(
     (parameter) => parameter.required && !draft.parameters[parameterKey(parameter)],

@@ -97,7 +97,7 @@ interface PartProps {
   depth: number
 }
 
-/** What is inside, on request. */
+/** Expands a part of a schema on request. */
 function Part({ document, label, schema, depth }: PartProps) {
   const [isOpen, setOpen] = useState(false)
   const id = useId()

@@ -1,13 +1,13 @@
 import type { ApiDocument, Schema } from './document.ts'
 
-/** Of references to references. */
+/** References that are followed, one to the next. */
 const maxReferences = 10
 /** Schemas can contain themselves. */
 const maxSampleDepth = 6
 
 export interface NamedSchema {
   schema: Schema
-  /** Of the component, if it is one. */
+  /** The name of the component, if the schema is one. */
   name: string | null
 }
 
@@ -59,7 +59,7 @@ function formatRange(unit: string, min: number | undefined, max: number | undefi
 export interface Field extends NamedSchema {
   field: string
   isRequired: boolean
-  /** As it is written, with the description of this place. */
+  /** The schema before it is resolved, with the description of this place. */
   declared: Schema
 }
 
@@ -76,7 +76,7 @@ export function listFields(document: ApiDocument, schema: Schema, depth = 0): Fi
   return [...own, ...(resolved.allOf ?? []).flatMap((part) => listFields(document, part, depth + 1))]
 }
 
-/** What can be opened below a schema: the entries of a list, the values of a record, or one of several types. */
+/** Lists the parts to open below a schema: entries of a list, values of a record, or one of several types. */
 export function listParts(document: ApiDocument, schema: Schema): { label: string; schema: Schema }[] {
   const { schema: resolved } = resolveSchema(document, schema)
   const alternatives = resolved.properties ? [] : (resolved.anyOf ?? resolved.oneOf ?? [])

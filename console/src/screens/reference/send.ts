@@ -15,7 +15,7 @@ export interface Reply {
   statusText: string
   headers: [string, string][]
   durationMs: number
-  /** What has arrived so far. */
+  /** The text that has arrived so far. */
   text: string
   isCut: boolean
   file: Blob | null
@@ -81,7 +81,7 @@ async function readFile(response: Response, update: (changes: Partial<Reply>) =>
   update({ isDone: true, isCut: !isWhole, file: isWhole ? new Blob(chunks, { type }) : null })
 }
 
-/** Until `onChunk` returns false, which makes this false. */
+/** Reads until `onChunk` returns false; returns false then. */
 async function readChunks(
   response: Response,
   onChunk: (chunk: Uint8Array<ArrayBuffer>) => boolean,

@@ -4,7 +4,7 @@ import type { Schemas } from '../../api/client.ts'
 type Explanation = Schemas['RequestExplanation']
 type Attempt = Explanation['attempts'][number]
 
-/** Why a request failed, in the words of each provider that was tried. Nothing for one that did not. */
+/** Shows the failure in the words of each provider that was tried. Empty for a request that did not fail. */
 export function Failure({ explanation }: { explanation: Explanation }) {
   const { status, error_code, attempts } = explanation
   const failed = attempts.filter(isFailed)

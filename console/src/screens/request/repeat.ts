@@ -26,7 +26,7 @@ export function messagesOf(input: Input): ShownMessage[] {
   })
 }
 
-/** What the playground opens with: the last message as the draft. */
+/** The prompt that the playground opens with: the last message is the draft. */
 export function promptOf(model: string | null, input: Input): SharedPrompt {
   const messages = messagesOf(input).flatMap(({ role, text }) =>
     role === 'user' || role === 'assistant' ? [{ role, content: text } as const] : [],

@@ -16,7 +16,7 @@ interface RequestActionsProps {
   onRepeat: (id: string) => void
 }
 
-/** What can be done with a prompt that is stored. */
+/** Actions on a stored prompt. */
 export function RequestActions({ request, content, onRepeat }: RequestActionsProps) {
   const session = useSession()
   const model = request.requested_model ?? request.model

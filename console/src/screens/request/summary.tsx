@@ -66,7 +66,7 @@ function describeTokens({ tokens_prompt, tokens_completion, tokens_cached }: Log
   return `${formatCount(tokens_prompt)} in (${formatCount(tokens_cached ?? 0)} cached), ${formatCount(tokens_completion ?? 0)} out`
 }
 
-/** Who replied; for a request without a reply, who was tried last. */
+/** Shows the provider that replied or, without a reply, was tried last. */
 function Server({ request }: { request: LoggedRequest }) {
   const { status, provider, provider_name, model, first_token } = request
   if (provider_name === null) return <Fact label="Provider">none was called</Fact>
@@ -94,7 +94,7 @@ function Server({ request }: { request: LoggedRequest }) {
   )
 }
 
-/** Who sent it: each opens its own screen, the session and the app their other requests. */
+/** Shows the sender. Each part links to its own screen; the session and the app link to their other requests. */
 function Origin({ request: { key, user, workspace, app, session_id } }: { request: LoggedRequest }) {
   const workspaceName = workspace.name ?? workspace.id
   const appName = app?.title ?? app?.url

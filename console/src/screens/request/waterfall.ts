@@ -5,7 +5,7 @@ type Explanation = Schemas['RequestExplanation']
 export interface Bar {
   label: string
   detail: string
-  /** In percent of the whole. */
+  /** Percent of the whole. */
   left: number
   width: number
   duration: number | null

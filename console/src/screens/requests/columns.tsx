@@ -18,7 +18,7 @@ interface ColumnLayout {
   label: string
   width: number
   isDefault: boolean
-  /** Whether a cell says more when it is pointed at. */
+  /** Whether a cell shows a hint on hover. */
   hasHint?: boolean
 }
 

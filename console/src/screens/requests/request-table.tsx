@@ -103,7 +103,7 @@ interface CellContentProps {
   children: ReactNode
 }
 
-/** What has a hint must be above the link of the row for the pointer to find it, so it is a link, too. */
+/** Content of a cell. Content with a hint must be above the link of the row for hovering, so it is a link, too. */
 function CellContent({ id, hasHint = false, children }: CellContentProps) {
   if (!hasHint) return children
   return (

@@ -63,12 +63,12 @@ export function readSearch(raw: Record<string, unknown>): RequestSearch {
   return search
 }
 
-/** Without an exponent, which the API does not accept. */
+/** Formats without an exponent, which the API does not accept. */
 function formatPlain(value: number): string {
   return value !== 0 && Math.abs(value) < 1e-6 ? value.toFixed(9) : String(value)
 }
 
-/** When the period begins; null for all time. */
+/** The beginning of the period; null for all time. */
 export function startOf(period: Period, now: number): string | null {
   const hours = periods[period]
   return hours === null ? null : new Date(now - hours * 3_600_000).toISOString()

@@ -9,7 +9,7 @@ const maxRows = 500
 interface Tail {
   rows: LoggedRequest[]
   waiting: LoggedRequest[]
-  /** Why there are no further rows, or not all of them. */
+  /** The reason there are no further rows, or not all of them. */
   note: string | null
   connection: Connection
 }

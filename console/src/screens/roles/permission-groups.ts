@@ -5,7 +5,7 @@ export interface PermissionGroup {
   permissions: Permission[]
 }
 
-/** What cannot be made from the name of the permission. */
+/** Labels that cannot be derived from the name of the permission. */
 const labels: Record<string, string> = {
   inference: 'Models: send requests',
   contents: 'Stored prompts and replies',

@@ -9,7 +9,7 @@ import { PermissionPicker } from './permission-picker.tsx'
 
 type Role = Schemas['Role']
 
-/** What makes sense for the records of one person. */
+/** Permissions that are useful for the records of one person. */
 const ownPermissions = [
   'keys:read',
   'keys:write',
@@ -22,7 +22,7 @@ const ownPermissions = [
 type OwnPermission = (typeof ownPermissions)[number]
 
 interface RoleFormProps {
-  /** Without one, a new role is made. */
+  /** The role to edit; without one, a new role is created. */
   role?: Role
   onClose: () => void
 }

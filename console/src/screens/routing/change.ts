@@ -3,7 +3,7 @@ import { isObject, type QuoteFormat, type RequestBody, type SavedRequest } from 
 
 export type PresetVersion = Schemas['PresetVersion']
 
-/** What would be different. Empty fields change nothing. */
+/** A simulated change. Empty fields change nothing. */
 export interface Change {
   model: string
   /** Further models, tried in this order. */
@@ -24,7 +24,7 @@ interface PresetChange {
   slug: string
   /** Null until it is chosen. */
   version: number | null
-  /** Also for requests that do not name the preset. */
+  /** Applies the preset to requests that do not name it, too. */
   forAll: boolean
 }
 
@@ -91,7 +91,7 @@ function referenceOf(body: RequestBody): { slug: string; model: string } | null 
   return typeof body.preset === 'string' ? { model, slug: body.preset } : null
 }
 
-/** As the server merges a preset: fields of the request take precedence. */
+/** Merges a preset as the server does: fields of the request take precedence. */
 function applyPreset(
   request: SavedRequest,
   { slug, forAll }: PresetChange,

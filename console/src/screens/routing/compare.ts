@@ -7,7 +7,7 @@ type Excluded = Quote['endpoints']['excluded'][number]
 /** A quote, or why there is none. */
 export type Outcome = { quote: Quote; problem: null } | { quote: null; problem: string }
 
-/** What one side says about an endpoint; null if it is no candidate there. */
+/** The state of an endpoint on one side; null if it is no candidate there. */
 type Side = { available: Available; excluded: null } | { available: null; excluded: Excluded } | null
 
 export interface CandidateRow {
@@ -92,7 +92,7 @@ export function findDifference(before: Outcome, after: Outcome): Difference {
   return listCandidates(old, now).some(({ isDifferent }) => isDifferent) ? 'order' : 'same'
 }
 
-/** What the requests would cost together; null if a price is not known. */
+/** Sums the expected cost of the requests; null if a price is not known. */
 export function sumExpected(outcomes: Outcome[]): number | null {
   let sum = 0
   for (const { quote } of outcomes) {

@@ -8,7 +8,7 @@ import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 
-/** What applies to requests that choose nothing themselves. */
+/** Shows the defaults of requests that choose nothing themselves. */
 export function Defaults() {
   const isAllowed = mayDo(useSession(), 'workspaces:read')
   const { id } = useWorkspace()

@@ -14,7 +14,7 @@ export type QuoteFormat = (typeof quoteFormats)[number]
 
 /** Each is quoted twice, and a quote counts toward the requests of a minute. */
 export const maxRequests = 20
-/** What a browser keeps is limited. */
+/** Characters of a body: the storage of a browser is limited. */
 const maxBodyLength = 100_000
 const maxNameLength = 100
 
@@ -48,7 +48,7 @@ export function readBody(text: string): RequestBody | string {
   }
 }
 
-/** For a file: without the ids, which have a meaning in one browser only. */
+/** Writes a file, without the ids, which have a meaning in one browser only. */
 export function writeSet(requests: SavedRequest[]): string {
   return JSON.stringify(
     requests.map(({ name, format, body }) => ({ name, format, body })),
@@ -74,7 +74,7 @@ export function readSet(text: string): SavedRequest[] | string {
   )
 }
 
-/** What the browser has stored: what is not a request is left out. */
+/** Reads the storage of the browser; values that are not requests are omitted. */
 export function readStored(value: unknown): SavedRequest[] {
   if (!Array.isArray(value)) return []
   return value

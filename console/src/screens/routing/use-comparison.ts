@@ -12,7 +12,7 @@ export interface Result {
 
 export interface Comparison {
   results: Result[]
-  /** What the results are about. */
+  /** The change that the results are about. */
   change: Change
 }
 

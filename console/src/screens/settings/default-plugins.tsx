@@ -19,7 +19,7 @@ import {
 
 export const pluginsOptions = api.queryOptions('get', '/organization/plugins')
 
-/** What requests use that name no plugins. */
+/** Edits the plugins of requests that do not name them. */
 export function DefaultPlugins() {
   const query = useQuery(pluginsOptions)
   const mayChange = mayDoEverywhere(useSession(), 'plugins:write')
@@ -100,7 +100,7 @@ function AddPlugin({ drafts, onAdd }: { drafts: PluginDraft[]; onAdd: (id: Plugi
 
 interface PluginFieldsProps {
   draft: PluginDraft
-  /** What is wrong with the settings. */
+  /** An error in the settings. */
   problem: string | null
   isDisabled: boolean
   onChange: (changes: Partial<PluginDraft>) => void

@@ -4,7 +4,7 @@ import { parseJsonObject } from '../../components/json-fields.tsx'
 export type DefaultPlugin = Schemas['DefaultPlugin']
 export type PluginId = DefaultPlugin['id']
 
-/** What each plugin does. */
+/** Descriptions of the plugins. */
 export const pluginTexts: Record<PluginId, string> = {
   'auto-router': 'Which models the auto router chooses from',
   'auto-beta-router': 'Which models the beta of the auto router chooses from',

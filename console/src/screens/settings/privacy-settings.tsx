@@ -23,7 +23,7 @@ import {
 
 export const privacyOptions = api.queryOptions('get', '/organization/privacy')
 
-/** Which endpoints may see prompts, and whether that can be weakened. */
+/** Edits which endpoints may see prompts, and locks the settings against weakening. */
 export function PrivacySettings() {
   const query = useQuery(privacyOptions)
   const mayChange = mayDoEverywhere(useSession(), 'privacy:write')

@@ -5,7 +5,7 @@ import { Fields } from '../../components/fields.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { backupCommand } from './backup-command.ts'
 
-/** What to copy, and how. */
+/** Shows the parts to back up, and the command. */
 export function BackupPanel({ system }: { system: Schemas['System'] }) {
   return (
     <Panel

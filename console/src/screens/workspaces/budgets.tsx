@@ -8,7 +8,7 @@ import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { WorkspaceBudgetsForm } from '../../components/workspace-budgets-form.tsx'
 
-/** What the workspace may spend, and what it has spent. */
+/** Shows the budgets of the workspace, and its spending. */
 export function Budgets({ workspaceId, mayChange }: { workspaceId: string; mayChange: boolean }) {
   const query = useQuery(spendingOptions(`workspace:${workspaceId}`))
   const node = query.data?.parent

@@ -31,7 +31,7 @@ export function settingsOf(workspace: Workspace): SettingFields {
   }
 }
 
-/** What has to be sent: the fields that differ from the workspace. */
+/** The changes to send: the fields that differ from the workspace. */
 export function changesOf(workspace: Workspace, fields: SettingFields): Changes {
   const { stored_percent, ...rest } = fields
   const before = settingsOf(workspace)

@@ -5,7 +5,7 @@ interface PrefixesFieldProps {
   onChange: (prefixes: string[]) => void
 }
 
-/** Which actions are sent. */
+/** Edits the prefixes of actions that are sent. */
 export function PrefixesField(props: PrefixesFieldProps) {
   return (
     <TagsInput
@@ -19,7 +19,7 @@ export function PrefixesField(props: PrefixesFieldProps) {
   )
 }
 
-/** As the API wants it. */
+/** Converts to the form of the API. */
 export function toPrefixes(prefixes: string[]): string[] | null {
   return prefixes.length === 0 ? null : prefixes
 }

@@ -14,7 +14,7 @@ import { DeleteMapping } from './delete-mapping.tsx'
 import { allGroupsOptions, mappingsOptions, pageSize, type ScimMapping, useScimRefresh } from './queries.ts'
 import { SyncButton } from './sync-button.tsx'
 
-/** Which groups are in which workspaces. */
+/** Lists the mappings of groups to workspaces. */
 export function Mappings() {
   const mayChange = mayDoEverywhere(useSession(), 'scim:write')
   const [offset, setOffset] = useState(0)

@@ -6,7 +6,7 @@ export type ScimToken = Schemas['ScimToken']
 export type ScimMapping = Schemas['ScimGroupMapping']
 
 export const pageSize = 20
-/** How many entries of the audit log are shown. */
+/** Entries of the audit log that are shown. */
 const recent = 10
 
 export const tokensOptions = api.queryOptions('get', '/scim/tokens', { params: { query: { limit: 100 } } })
@@ -22,7 +22,7 @@ export function mappingsOptions(offset: number) {
   return api.queryOptions('get', '/scim/group-mappings', { params: { query: { offset, limit: pageSize } } })
 }
 
-/** What the identity provider has changed. */
+/** Changes by the identity provider. */
 export const recentOptions = api.queryOptions('get', '/audit', {
   params: { query: { actor_type: 'scim', limit: recent } },
 })

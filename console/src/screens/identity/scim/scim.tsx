@@ -23,7 +23,7 @@ export function Scim() {
   )
 }
 
-/** What to enter at the identity provider, and what it has sent. */
+/** Shows the settings to enter at the identity provider, and a summary of what it has sent. */
 function Overview({ readsAudit }: { readsAudit: boolean }) {
   const address = new URL('scim/v2', document.baseURI).href
   const groups = useQuery(groupsOptions(0)).data?.total_count

@@ -10,7 +10,7 @@ import { type Connection, useSsoRefresh } from './queries.ts'
 import { useRoleOptions } from './use-role-options.ts'
 
 interface ConnectionFormProps {
-  /** Without one, a new connection is made. */
+  /** The connection to edit; without one, a new connection is created. */
   connection?: Connection
   onClose: () => void
 }

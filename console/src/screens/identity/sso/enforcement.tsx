@@ -14,7 +14,7 @@ import { connectionsOptions, policyOptions, useSsoRefresh } from './queries.ts'
 
 type Policy = Schemas['SsoPolicy']
 
-/** Whether single sign-on is the only way in. */
+/** Requires single sign-on of all members, or lifts the requirement. */
 export function Enforcement() {
   const query = useQuery(policyOptions)
   return (

@@ -15,7 +15,7 @@ import { identitiesOptions, identitiesPageSize, useSsoRefresh } from './queries.
 
 type Identity = Schemas['SsoIdentity']
 
-/** Who is who. */
+/** Lists which member each identity of the provider belongs to. */
 export function Identities() {
   const [offset, setOffset] = useState(0)
   const query = useQuery({ ...identitiesOptions(offset), placeholderData: keepPreviousData })

@@ -18,7 +18,7 @@ interface MappingFieldsProps {
   onChange: (mappings: MappingDraft[]) => void
 }
 
-/** What people get whose claims match. */
+/** Edits the roles of people whose claims match. */
 export function MappingFields({ mappings, onChange }: MappingFieldsProps) {
   const update = (key: string, changes: Partial<MappingDraft>) =>
     onChange(mappings.map((mapping) => (mapping.key === key ? { ...mapping, ...changes } : mapping)))

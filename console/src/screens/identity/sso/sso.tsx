@@ -19,7 +19,7 @@ export function Sso() {
   )
 }
 
-/** Where the provider sends people back to. */
+/** Shows the addresses that the provider sends people back to. */
 function Setup() {
   const addresses: [string, string][] = [
     ['Redirect URI', 'signin/oidc/callback'],

@@ -10,7 +10,7 @@ type Algorithm = Issuer['algorithms'][number]
 const algorithms: Algorithm[] = ['ES256', 'RS256']
 
 interface IssuerFormProps {
-  /** Without one, a new issuer is added. */
+  /** The issuer to edit; without one, a new issuer is added. */
   issuer?: Issuer
   onClose: () => void
 }

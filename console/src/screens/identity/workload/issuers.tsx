@@ -12,7 +12,7 @@ import { QueryView } from '../../../components/query-view.tsx'
 import { IssuerForm } from './issuer-form.tsx'
 import { type Issuer, issuersOptions, useWorkloadRefresh } from './queries.ts'
 
-/** Whose tokens are accepted. */
+/** Lists the issuers whose tokens are accepted. */
 export function Issuers() {
   const mayChange = mayDoEverywhere(useSession(), 'workload_identity:write')
   const query = useQuery(issuersOptions)

@@ -14,7 +14,7 @@ import { TextLink } from '../../../components/text-link.tsx'
 import { PolicyForm } from './policy-form.tsx'
 import { issuersOptions, type Policy, policiesOptions, useWorkloadRefresh } from './queries.ts'
 
-/** Which tokens act with which key. */
+/** Lists the policies that let tokens act with a key. */
 export function Policies() {
   const mayChange = mayDoEverywhere(useSession(), 'workload_identity:write')
   const query = useQuery(policiesOptions)

@@ -31,7 +31,7 @@ function draftOf(policy: Policy | undefined): Draft {
 }
 
 interface PolicyFormProps {
-  /** Without one, a new policy is added. */
+  /** The policy to edit; without one, a new policy is added. */
   policy?: Policy
   onClose: () => void
 }
