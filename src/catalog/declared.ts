@@ -39,7 +39,7 @@ export const declaredProvider = z.strictObject({
   like: z.string().optional(),
   base_url: baseUrl.optional(),
   api_key: secretField(z.string().min(1).regex(printablePattern, printableMessage)).optional(),
-  /** Instead of `api_key`, for providers that accept credentials in JSON; validated by that format. */
+  /** Credentials in JSON, instead of `api_key`, for providers that accept them; validated by that format. */
   credentials: secretField(z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())])).optional(),
   /** `region`, `project` and the like: the values of placeholders in the base URL. */
   settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),

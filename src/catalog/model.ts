@@ -17,7 +17,7 @@ import type { ProviderSettings } from './provider-settings.ts'
 
 /** A provider as configured in this installation. */
 export interface CatalogProvider extends Provider {
-  /** It can be called with the installation's credential. */
+  /** Whether it can be called with the installation's credential. */
   enabled: boolean
   installation: ProviderInstallation
 }
@@ -32,7 +32,7 @@ export interface ProviderInstallation {
   problem: string | null
 }
 
-/** It is called without a key, so a BYOK key would pay for nothing. */
+/** Whether it is called without a key: a BYOK key would pay for nothing. */
 export function isKeyless({ enabled, installation }: CatalogProvider): boolean {
   return enabled && installation.credential.kind === 'none'
 }
@@ -60,10 +60,10 @@ export interface SpeechCapabilities {
   /** The voices are examples, and any other name is accepted. */
   readonly accepts_unlisted_voices: boolean
   readonly default_voice: string | null
-  /** They are dropped and reported. */
+  /** Fields that are dropped and reported. */
   readonly unsupported_fields: readonly SpeechField[]
   readonly supports_voice_cloning: boolean
-  /** It is billed by token, and reports tokens if the reply is requested as events. */
+  /** Whether it is billed by token, and reports tokens if the reply is requested as events. */
   readonly reports_usage: boolean
 }
 

@@ -117,7 +117,9 @@ function originOf(url: string): string | null {
   return URL.parse(url)?.origin ?? null
 }
 
-/** It is shown in responses, and an environment variable in it would be sent to its host. */
+/**
+ * Rejects credentials and placeholders: the URL is shown in responses, and a variable in it would be sent to its host.
+ */
 function validateBaseUrl(baseUrl: string | undefined): void {
   const url = URL.parse(baseUrl ?? '')
   if (!url) return

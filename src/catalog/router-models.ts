@@ -20,7 +20,7 @@ interface RouterDescription {
   id: string
   name: string
   description: string
-  /** It costs nothing; otherwise its price is that of the chosen model. */
+  /** Marks a router that costs nothing; otherwise its price is that of the chosen model. */
   isFree?: true
   /** The gateway itself replies: it chooses no other model. */
   replies?: true
@@ -95,7 +95,7 @@ export const ownProvider: Provider = {
   inProcess: true,
 }
 
-/** They accept what any of the models accepts that they choose from. */
+/** Builds the router models. They accept the input and parameters of all models they choose from. */
 export function buildRouterModels(
   models: readonly Model[],
   listedAt: number,

@@ -27,7 +27,7 @@ function countEntries(value: unknown, path: readonly string[], at: number): numb
   return count
 }
 
-/** Far more than the parts of one event. */
+/** Entries of the lists of one event: far more than the parts of a real one. */
 const maxEventEntries = 10_000
 
 /** A shorter event has fewer entries. */

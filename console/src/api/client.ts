@@ -24,7 +24,7 @@ export function sessionHeaders(): Record<string, string> {
   return { 'x-csrf-token': csrfToken, 'x-headgate-workspace': workspaceId ?? 'all' }
 }
 
-/** It says whether the chosen workspace still exists, so it does not name it. */
+/** The call that says whether the chosen workspace still exists, so it does not name the workspace. */
 const sessionPath = '/session'
 
 const session: Middleware = {

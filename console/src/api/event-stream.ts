@@ -1,4 +1,4 @@
-/** Far more than any event has: a server that sends no line end must not fill the memory. */
+/** Characters of a line, far more than any event has: a server that sends no line end must not fill the memory. */
 const maxLineLength = 32_000_000
 
 /** Parses a stream of server-sent events that arrives in pieces. */

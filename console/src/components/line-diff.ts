@@ -3,7 +3,7 @@ export interface DiffLine {
   text: string
 }
 
-/** Beyond this many comparisons the middle is shown as replaced: the page must not stall. */
+/** Comparisons beyond which the middle is shown as replaced: the page must not stall. */
 const maxComparisons = 1_000_000
 
 /** Lists the differences between two texts, line by line. */

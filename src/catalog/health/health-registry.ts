@@ -2,7 +2,7 @@ import type { Candidate } from '../../inference/routing/candidate.ts'
 import { EndpointHealth } from './health.ts'
 import { byokPrefix, parseHealthId } from './health-id.ts'
 
-/** Beyond this number, the least recently used are evicted. */
+/** Number of endpoints beyond which the least recently used are evicted. */
 const maxEndpoints = 20_000
 const maxByokEndpoints = 5000
 

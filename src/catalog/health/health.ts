@@ -14,11 +14,11 @@ const dayMs = 24 * 60 * minuteMs
 const daySlotMs = 5 * minuteMs
 const slotsPerHour = 12
 
-/** Below this share of failures an endpoint still counts as stable. */
+/** The share of failures below which an endpoint counts as stable. */
 const unstableFailureShare = 0.1
 /** An endpoint is ejected after this many consecutive failures. */
 const ejectAfterFailures = 5
-/** It is also ejected at this share of failures, after a minimum of attempts. */
+/** The share of failures at which an endpoint is ejected too, after a minimum of attempts. */
 const ejectFailureShare = 0.5
 const minAttemptsToEject = 20
 const baseEjectionMs = 30 * secondMs
@@ -151,7 +151,7 @@ export class EndpointHealth {
     return this.#cooldownUntil !== 0 && isPending(this.#cooldownUntil, now, this.#cooldownMs)
   }
 
-  /** It failed too often, or another request is testing whether it has recovered. */
+  /** Whether it failed too often, or another request is testing whether it has recovered. */
   isEjected(now: number): boolean {
     if (this.#ejectedUntil === 0) return false
     return isPending(this.#ejectedUntil, now, maxEjectionMs) || isPending(this.#trialUntil, now, trialMs)
@@ -257,7 +257,7 @@ export class EndpointHealth {
     return this.getToolCallQuality(now).success
   }
 
-  /** Over the last five minutes. */
+  /** The speed over the last five minutes. */
   getSpeed(now: number): Speed {
     return this.#computeMetrics(now)
   }

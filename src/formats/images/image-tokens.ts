@@ -7,7 +7,7 @@ export const maxTokensPerImage = 24_000
 export interface ImageTokens {
   /** Output tokens of one image. A row without a size, a resolution or a quality applies to all of them. */
   output: readonly ImageTokenRow[]
-  /** Instead of `output`, where the client chooses any size. */
+  /** Output tokens by size, instead of `output`, where the client chooses any size. */
   byArea?: AreaTokens
   /** Output tokens of one preview. */
   preview: number

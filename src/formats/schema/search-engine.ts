@@ -49,7 +49,7 @@ export interface SearchResult {
 /** A request of an engine's API. Header names in lower case. */
 export interface EngineRequest {
   method: 'GET' | 'POST'
-  /** Below the engine's base URL. */
+  /** The path below the engine's base URL. */
   path: string
   headers: Record<string, string>
   body: Record<string, unknown> | null

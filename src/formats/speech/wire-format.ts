@@ -9,7 +9,7 @@ export type SpeechWireFormat = StreamedSpeechWireFormat | WholeSpeechWireFormat
 interface SpeechFormats extends MediaWireFormat<SpeechCall> {
   /** The formats of audio that it can request. */
   formats: readonly SpeechFormat[]
-  /** It can send a recording to imitate. */
+  /** Sends a recording to imitate. */
   sendsReferences?: true
   /** The `provider.options` that it forwards; all if absent. */
   options?: readonly string[]

@@ -55,7 +55,7 @@ export const geminiVideo: VideoWireFormat = {
   },
 }
 
-/** It is part of a path, which it must not leave. */
+/** Names that are safe as part of a path: they cannot leave it. */
 const namePattern = /^(?:\w[\w.-]*\/){1,9}\w[\w.-]*$/
 
 function encodeInstance({ prompt, firstFrame, lastFrame, references, previous }: VideoCall): JsonObject {

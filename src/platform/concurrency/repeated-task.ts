@@ -32,7 +32,7 @@ export class RepeatedTask {
     else void this.#runOnce()
   }
 
-  /** There is something to do: it runs as soon as `everyMs` has passed since the last run began. */
+  /** Reports that there is something to do: the task runs once `everyMs` has passed since the last run began. */
   wake(): void {
     if (this.#isRunning) this.#isWoken = true
     else this.#schedule(this.#startedAt + this.#options.everyMs - performance.now())

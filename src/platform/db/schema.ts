@@ -419,7 +419,7 @@ export interface RoleAssignmentTable {
   role_id: string
   /** Null: the whole organization. */
   workspace_id: string | null
-  /** The origin of the assignment, which alone may remove it. */
+  /** The origin of the assignment, which may remove it. */
   source: 'manual' | 'oidc'
   created_at: string
 }

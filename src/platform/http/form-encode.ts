@@ -35,7 +35,7 @@ export interface StreamedFormFile extends Omit<FormFile, 'bytes'> {
   open(): ReadableStream<Uint8Array>
 }
 
-/** Encodes a form as `encodeForm` does, if its file is too large for memory. */
+/** Encodes a form whose file is too large for memory, as `encodeForm` does smaller ones. */
 export function encodeStreamedForm(
   file: StreamedFormFile,
   texts: readonly FormText[],

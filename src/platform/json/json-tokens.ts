@@ -94,7 +94,7 @@ export class JsonTokens {
     return true
   }
 
-  /** Behind its closing quotation mark; -1 for a string that is not valid. */
+  /** The offset after the closing quotation mark; -1 for a string that is not valid. */
   #findStringEnd(): number {
     for (let at = this.#at + 1; at < this.#text.length; at++) {
       const code = this.#text.charCodeAt(at)

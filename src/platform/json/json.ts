@@ -28,7 +28,7 @@ export function parseLenientJson(text: string, maxValues = maxInnerValues): unkn
   return parseCountedLenientJson(text)
 }
 
-/** Parses as `parseLenientJson` does, if the text was counted as it arrived. */
+/** Parses a text that was counted as it arrived, as `parseLenientJson` does. */
 export function parseCountedLenientJson(text: string): unknown {
   const value = parseRaw(text)
   assertNoProto(text, value)

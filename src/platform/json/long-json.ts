@@ -34,7 +34,7 @@ export async function parseLongJson(
   return restoreLongStrings(value, { strings: await runInSlices(decodeStrings(strings)), marker })
 }
 
-/** Parses as `parseLongJson` does, if values were counted as they arrived. Rejects control characters in strings. */
+/** Parses a text that was counted as it arrived, as `parseLongJson` does. Rejects control characters in strings. */
 export async function parseCountedLongJson(text: string): Promise<unknown> {
   const marker = `\0${randomUUID()}:`
   const { skeleton, strings } = await runInSlices(extractLongStrings(text, marker))

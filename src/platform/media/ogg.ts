@@ -79,7 +79,7 @@ interface OggPage {
   end: number
 }
 
-/** It may reach beyond the bytes. */
+/** Reads the header of a page, whose end may be beyond the bytes. */
 export function readOggPage(bytes: Buffer, at: number): OggPage | null {
   if (bytes.toString('latin1', at, at + 4) !== 'OggS') return null
   const bodyStart = at + pageHeaderBytes + (bytes[at + 26] ?? 0)

@@ -14,7 +14,7 @@ export function toSingleLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }
 
-/** It may be empty. */
+/** Text on one line, which may be empty. */
 export function textLine(maxLength: number) {
   return z.string().max(maxLength).regex(singleLine, message)
 }

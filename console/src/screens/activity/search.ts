@@ -5,7 +5,7 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** They end with the present minute, hour or UTC day: whole buckets of the chart, which the server has the sums of. */
+/** Periods that end with the present minute, hour or UTC day: the server has the sums of whole buckets of the chart. */
 export const periods = {
   hour: { label: 'Hour', ms: hourMs, unitMs: minuteMs },
   day: { label: '24 hours', ms: dayMs, unitMs: hourMs },

@@ -48,7 +48,7 @@ const formats = [
   { format: 'transcriptions', label: 'Transcriptions' },
 ]
 
-/** They are not stored, so there is nothing to list but their requests. */
+/** Links to the requests of media that are not stored, so that there is nothing else to list. */
 function OtherMedia() {
   if (!mayDo(useSession(), 'generations:read')) return null
   return (

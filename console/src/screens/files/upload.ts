@@ -6,7 +6,7 @@ interface Upload {
   file: File
   purpose: string
   signal: AbortSignal
-  /** Between 0 and 1. */
+  /** Receives the share that was sent, from 0 to 1. */
   onProgress: (share: number) => void
 }
 

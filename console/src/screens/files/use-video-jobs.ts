@@ -5,7 +5,7 @@ import { client, type Schemas } from '../../api/client.ts'
 export type VideoJob = Schemas['VideoGenerationJob']
 
 const pageSize = 20
-/** While a job is in progress. */
+/** Milliseconds between refreshes while a job is in progress. */
 const refreshMs = 2000
 
 export function isActive({ status }: VideoJob): boolean {

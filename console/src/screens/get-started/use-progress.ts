@@ -6,7 +6,7 @@ import { useWorkspace } from '../../app/workspace.tsx'
 
 const pollMs = 3000
 const dayMs = 86_400_000
-/** It needs no credential. */
+/** The provider that needs no credential. */
 const sandbox = 'sandbox'
 
 /** Reads the progress of the organization, for the checklist. */

@@ -6,7 +6,7 @@ import { Playground } from './playground.tsx'
 
 export const screen = createLazyRoute('/playground')({ component: PlaygroundScreen })
 
-/** It needs no provider. */
+/** A model that needs no provider. */
 const firstModel = 'sandbox/echo'
 
 /** Begins with the prompt of a link, with a model, or with neither. */

@@ -122,7 +122,7 @@ export function callOfDraft(operation: Operation, draft: Draft): Call {
   }
 }
 
-/** While it is being typed, a body may not be JSON yet. */
+/** Parses a body, which may not be JSON yet while it is being typed. */
 function parseLoosely(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -14,7 +14,7 @@ interface RequestTableProps {
   visibility: Record<string, boolean>
   onHover: (isOver: boolean) => void
   onNearEnd: () => void
-  /** Below the last row. */
+  /** Content below the last row. */
   footer: ReactNode
 }
 

@@ -1,7 +1,7 @@
 /** The filters of the list. They are kept in the address, with the names that the API has. */
 export interface RequestSearch {
   period?: Period
-  /** Instead of a period, from other screens. */
+  /** The range that other screens set instead of a period. */
   from?: string
   to?: string
   model?: string

@@ -6,7 +6,7 @@ import {
   type JsonObject,
 } from '../../../platform/json/json-values.ts'
 
-/** Below this depth only required properties are generated, so that recursive schemas terminate. */
+/** The depth below which only required properties are generated, so that recursive schemas terminate. */
 const maxOptionalDepth = 4
 const maxDepth = 32
 const maxListLength = 100

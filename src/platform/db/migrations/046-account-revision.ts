@@ -38,7 +38,7 @@ export const accountRevision: Migration = {
   },
 }
 
-/** Once in a transaction. The search path is fixed, because `pg_restore` runs with an empty one. */
+/** Increases the revision once in a transaction. The search path is fixed: `pg_restore` runs with an empty one. */
 async function createFunction(db: Kysely<unknown>): Promise<void> {
   await sql`create function increase_account_revision() returns trigger
     language plpgsql set search_path from current as $$

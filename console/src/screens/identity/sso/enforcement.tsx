@@ -14,7 +14,7 @@ import { connectionsOptions, policyOptions, useSsoRefresh } from './queries.ts'
 
 type Policy = Schemas['SsoPolicy']
 
-/** Requires single sign-on of all members, or lifts the requirement. */
+/** Shows and changes whether single sign-on is the only way to sign in. */
 export function Enforcement() {
   const query = useQuery(policyOptions)
   return (
