@@ -1,7 +1,7 @@
 export interface Amounts {
   /** Charged to credits. */
   amount: bigint
-  /** At list prices, where a BYOK key pays the provider. */
+  /** List price of usage with a BYOK key, which pays the provider itself. */
   byok: bigint
 }
 
@@ -11,7 +11,7 @@ export function addAmounts(...amounts: readonly Amounts[]): Amounts {
   return amounts.reduce((a, b) => ({ amount: a.amount + b.amount, byok: a.byok + b.byok }), noAmounts)
 }
 
-/** Without going below zero. */
+/** Subtracts each amount, down to zero at least. */
 export function subtractAmounts(from: Amounts, amounts: Amounts): Amounts {
   return { amount: positive(from.amount - amounts.amount), byok: positive(from.byok - amounts.byok) }
 }

@@ -95,7 +95,7 @@ export function listLines(db: Db, generationId: string): Promise<LineRow[]> {
     .execute()
 }
 
-/** What the requests on behalf of generations cost; those without such requests are missing. */
+/** Sums the costs of nested requests by generation; omits generations without any. */
 export async function sumNestedCosts(
   db: Db,
   generationIds: readonly string[],

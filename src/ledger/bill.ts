@@ -18,7 +18,7 @@ export interface BillLine {
   nestedId: string | null
 }
 
-/** What a request costs besides the reply in progress: finished turns, tools, plugins and nested requests. */
+/** The costs of a request besides the reply in progress: finished turns, tools, plugins and nested requests. */
 export class Bill {
   readonly lines: BillLine[] = []
   #charge: Charge = zeroCharge
@@ -43,8 +43,8 @@ export class Bill {
   }
 
   /**
-   * For the charge of the request, which it returns. A tool that ends afterwards, because the client disconnected, is
-   * not paid for: the charge and its lines have to agree.
+   * Closes the bill and returns the charge of the request. A tool that ends afterwards, because the client
+   * disconnected, is not charged: the charge and its lines have to agree.
    */
   close(): Charge {
     this.#isClosed = true
@@ -57,7 +57,7 @@ export class Bill {
     for (const line of this.#late.splice(0)) onLate(line)
   }
 
-  /** Its lines are stored with the record of its request. */
+  /** Records that the lines are stored with the record of the request. */
   markRecorded(): void {
     this.#isRecorded = true
   }
@@ -97,7 +97,7 @@ export class Bill {
     else this.#late.push(line)
   }
 
-  /** As JSON, for the checkpoint of a request. `remaining`: what is held for the reply in progress. */
+  /** Encodes the bill as JSON for the checkpoint of a request. `remaining` is the hold for the reply in progress. */
   encode({ amount, byok }: Amounts): EncodedBill {
     return {
       lines: this.lines.map(mapAmounts(String)),

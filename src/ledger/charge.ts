@@ -11,30 +11,30 @@ import type { ChargeFlag, UsageSource } from '../platform/db/generation-table.ts
 import { nanosFromUsd } from '../platform/money/money.ts'
 import { addCosts, type Cost, computeAuxiliaryCost, computeCost, zeroCost } from './cost.ts'
 
-/** What is known of a reply once it has ended, however it ended. */
+/** The billable facts of a reply that has ended, in whatever way. */
 export interface BillableReply {
   usage: Usage | null
   /** The provider marked the end, so its count is final. */
   complete: boolean
-  /** Of the reply, without the text of an error. */
+  /** Characters of the reply, without the text of an error. */
   characters: number
   /** A finish reason was reported. */
   finished: boolean
   /** A finish reason was `error`. */
   failed: boolean
-  /** What the reply is billed for besides tokens. */
+  /** Units other than tokens that the reply is billed for. */
   units?: readonly BilledUnits[]
 }
 
-/** What the charge depends on besides the reply. */
+/** The terms of a charge besides the reply itself. */
 export interface ChargeTerms {
   pricing: EndpointPricing | null
-  /** When the request was made. */
+  /** Time of the request, which selects conditional prices. */
   at: number
   isByok: boolean
   /** The share of the list price that is charged for a request with the caller's BYOK key. */
   byokFee: number
-  /** What was held from credits, and how much more where BYOK usage counts toward limits. */
+  /** Amount held from credits, and the additional amount held where BYOK usage counts toward limits. */
   hold: { amount: bigint; byok: bigint }
   promptEstimate: () => number
   inputImages: number
@@ -42,14 +42,14 @@ export interface ChargeTerms {
 
 export interface Charge {
   usage: Usage
-  /** What was billed by another unit than the token. */
+  /** Units other than tokens that were billed. */
   units: readonly BilledUnits[]
   source: UsageSource
-  /** At list prices. */
+  /** Cost at list prices. */
   listPrice: Cost
   /** Charged to credits: for a BYOK key, the fee. */
   cost: bigint
-  /** At list prices, where a BYOK key was used. */
+  /** Cost at list prices where a BYOK key was used, else zero. */
   byok: bigint
   /** The provider's price as it is recorded: what BYOK usage counts, or else the list price. */
   upstream: bigint
@@ -152,7 +152,7 @@ function countUsage(reported: Usage | null, reply: BillableReply, terms: ChargeT
   return { usage, source: 'estimated' }
 }
 
-/** For estimates. */
+/** Ratio that token estimates assume. */
 const charactersPerToken = 4
 
 /** More than any model reads or writes: a larger count is not a count of tokens. */
@@ -177,7 +177,7 @@ function isPlausibleUnit({ quantity }: BilledUnits): boolean {
 const { reportedCost: _money, ...zeros } = zeroUsage
 const countNames = Object.keys(zeros) as (keyof typeof zeros)[]
 
-/** Where no price is known, what the provider reports it charged. */
+/** Computes the cost at list prices; without known prices, takes the cost that the provider reports. */
 function computeListPrice(
   usage: Usage,
   units: readonly BilledUnits[],
@@ -201,7 +201,7 @@ export function minAmount(a: bigint, b: bigint): bigint {
 /** More than any reply costs. */
 const maxReportedUsd = 1e6
 
-/** What a provider reports it charged, rounded to nano-dollars. */
+/** Converts the cost that a provider reports to nano-dollars; null if it is missing or implausible. */
 export function reportedCostToNanos(usd: number | null): bigint | null {
   if (usd === null || !(usd >= 0) || usd > maxReportedUsd) return null
   return nanosFromUsd(usd.toFixed(9)) ?? null

@@ -170,7 +170,7 @@ const checks: InvariantCheck[] = [
   ...createUsageChecks('member', sql`'member:' || workspace_id || ':' || user_id`, sql`user_id <> ''`),
 ]
 
-/** What a meter has spent and held in its week or month equals the sum of its days. */
+/** Checks that the totals of a meter for its week or month equal the sum of its days. */
 function createWindowCheck(window: 'week' | 'month'): InvariantCheck {
   return (db) => {
     const lastDay =
@@ -237,7 +237,7 @@ function createUsageChecks(
   )
 }
 
-/** What a meter has held equals the sum of its holds, for each window. */
+/** Checks that the held totals of a meter equal the sum of its holds, for each window. */
 async function checkHeldTotals(db: Db): Promise<Finding> {
   const [holds, meters] = [
     await db.selectFrom('holds').select(['subjects', 'day', 'amount_nanos', 'byok_nanos']).execute(),

@@ -16,7 +16,7 @@ export class CheckpointTracker {
     this.#sources.delete(id)
   }
 
-  /** At most one checkpoint of a reply waits to be written. */
+  /** Writes changed checkpoints; at most one per reply waits to be written. */
   writeAll(write: (op: CheckpointOperation) => Promise<unknown>): void {
     for (const [id, source] of this.#sources) {
       if (this.#writing.has(id)) continue

@@ -16,7 +16,7 @@ const maxCorrectionAgeMs = 86_400_000
 /** A settlement whose hold is gone, and what was settled instead. */
 export interface LateSettlement {
   settlement: Settlement
-  /** What another node settled instead; null when that left no record. */
+  /** Charge that another node settled instead; null when that left no record. */
   recorded: RecordedCharge | null
 }
 
@@ -25,7 +25,7 @@ interface RecordedCharge {
   byok: bigint
   isByok: boolean
   postingId: string | null
-  /** What the roll-ups count; null when they have not counted it yet. */
+  /** Usage record that the roll-ups have counted; null when they have not counted it yet. */
   rolledUp: string | null
 }
 
@@ -60,7 +60,7 @@ export async function findLateSettlements(
   return lateSettlements
 }
 
-/** What its own node settles is never flagged so. */
+/** Recognizes a record that another node settled: a node never sets these flags on its own requests. */
 function isSettledForAnother({ flag }: Row): boolean {
   return flag === 'interrupted' || flag === 'unrecovered'
 }
@@ -70,7 +70,8 @@ function isRecent({ generation }: Settlement, now: string): boolean {
 }
 
 /**
- * Which of them are not rolled up yet. No node can roll up rows it read earlier until this transaction ends.
+ * Finds the settlements that are not rolled up yet. No node can roll up rows it read earlier until this transaction
+ * ends.
  */
 async function lockUnrolled(batch: Batch, late: readonly Settlement[]): Promise<Set<string>> {
   const sql = `update instance set value = cast(cast(value as bigint) + 1 as text) where name = 'roll_up_steps'`
@@ -96,7 +97,7 @@ function decodeRecordedCharge(row: Row, isUnrolled: boolean): RecordedCharge {
   }
 }
 
-/** What the meters change by. */
+/** The change of the meters: the late settlement minus the charge that is recorded. */
 export function differenceOf({ settlement: { spent }, recorded }: LateSettlement): Amounts {
   return { amount: spent.amount - (recorded?.cost ?? 0n), byok: spent.byok - (recorded?.byok ?? 0n) }
 }

@@ -5,12 +5,12 @@ import { countPromptTokens, type Usage } from '../formats/call/usage.ts'
 import type { UsedUnits } from './cost.ts'
 import { priceListOf, type Rates, rateDecimals, shareScale } from './rates.ts'
 
-/** What `computeCost` adds up. Amounts are exact, in units of 10^-39 USD. */
+/** A summand of `computeCost`. Amounts are exact, in units of 10^-39 USD. */
 export interface CostLine {
   kind: string
   unit: string
   quantity: number
-  /** For one unit, before the discount; null for a line that has none. */
+  /** Price of one unit, before the discount; null for a line without one. */
   rate: bigint | null
   amount: bigint
 }

@@ -4,7 +4,7 @@ import { type BilledUnits, unitScales } from '../formats/call/units.ts'
 import { countPromptTokens, type Usage } from '../formats/call/usage.ts'
 import { nanoScale, priceListOf, type Rates, type UnitRate } from './rates.ts'
 
-/** What a reply costs at an endpoint's prices, in nano-dollars, rounded once. */
+/** The cost of a reply at an endpoint's prices, in nano-dollars, rounded once. */
 export interface Cost {
   total: bigint
   prompt: bigint
@@ -21,7 +21,7 @@ export function addCosts(a: Cost, b: Cost): Cost {
   }
 }
 
-/** What a request used besides the tokens that usage reports. */
+/** Billable units of a request besides the tokens that usage reports. */
 export interface UsedUnits {
   /** The images of the prompt. */
   images?: number
@@ -56,7 +56,7 @@ export function computeCost(
   }
 }
 
-/** What a reply bought besides the model's own tokens. */
+/** Computes the cost of web searches, which are billed even when the tokens of a reply are not. */
 export function computeAuxiliaryCost(usage: Usage, pricing: EndpointPricing | null, at: number): Cost {
   if (!pricing || usage.webSearches === 0) return zeroCost
   const list = priceListOf(pricing)
@@ -84,7 +84,7 @@ function isInput(used: BilledUnits): boolean {
   return !isOutput(used)
 }
 
-/** What has no price row is not billed. */
+/** Computes the cost of units; those without a price row are not billed. */
 export function computeUnitCost(
   units: readonly BilledUnits[],
   prices: readonly UnitRate[],

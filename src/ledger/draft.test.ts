@@ -27,7 +27,7 @@ test.each([
 const owner = ['gen-1', 'org', 'w', 7, null, '2026-11-15T10:00:00.000Z', 'a/b', 'chat', 1, null, 's-1']
 const client = ['global', null, null, 'u-1', 'completions', 'curl', 'req-1']
 const columns = draftFormats[0].generation
-/** With the requested service tier before the number of images. */
+/** A draft with the requested service tier before the number of images. */
 const early = [...owner, ...client, 'flex', 2]
 const place = ['a/b', 'p', 'e', '', 0, { prompt: '0.1', completion: '0.2' }]
 const first = Object.fromEntries(draftFormats[0].target.map((column, at) => [column, place[at]]))

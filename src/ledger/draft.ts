@@ -26,13 +26,13 @@ export interface Checkpoint {
   firstTokenMs: number | null
   /** JSON array of the attempts that failed. */
   attempts: string
-  /** What it cost before this reply, as `encodeBill` returns it. */
+  /** Bill of the request before this reply, from `Bill.encode`. */
   bill?: EncodedBill
   /** The request on whose behalf it is made, and what for. */
   outer?: { id: string; purpose: string } | undefined
 }
 
-/** Without column names: it is written for every request, and read only after a crash. */
+/** A draft without column names: it is written for every request, and read only after a crash. */
 export type EncodedDraft = [
   form: number,
   generation: unknown[],
@@ -41,7 +41,7 @@ export type EncodedDraft = [
   byokFee: number,
 ]
 
-/** Of an endpoint that is not known. */
+/** Target of a request whose endpoint is not known. */
 export const emptyTarget: UpstreamTarget = {
   model: '',
   provider: '',
@@ -51,7 +51,7 @@ export const emptyTarget: UpstreamTarget = {
   pricing: null,
 }
 
-/** Of an extension, which is never settled by itself. */
+/** Draft of an extension, which is never settled by itself. */
 export const emptyDraft: Draft = {
   generation: emptyGeneration,
   initialTarget: emptyTarget,
@@ -59,7 +59,7 @@ export const emptyDraft: Draft = {
   byokFee: 0,
 }
 
-/** In the last of `draftFormats`. */
+/** Encodes a draft in the last of `draftFormats`. */
 export function encodeDraft({ generation, initialTarget, promptTokens, byokFee }: Draft): EncodedDraft {
   const { model, provider, endpoint, upstream_dialect, is_byok, pricing } = initialTarget
   const target = [model, provider, endpoint, upstream_dialect, is_byok, pricing]
@@ -112,13 +112,13 @@ function dropRequestedTier(values: unknown[], { generation }: DraftFormat): unkn
   return values.length === generation.length + 1 ? values.toSpliced(-2, 1) : values
 }
 
-/** Without the columns that have no value. */
+/** Pairs columns with their values; omits columns without a value. */
 function zipColumns(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {
   const pairs = columns.map((column, at) => [column, values[at]] as const)
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined))
 }
 
-/** What the version which wrote it did not have is empty, and counters are zero. */
+/** Decodes a checkpoint. Values that the version which wrote it did not have are empty, and counters zero. */
 export function decodeCheckpoint(text: string): Checkpoint {
   const checkpoint: Checkpoint = JSON.parse(text)
   const { usage } = checkpoint.reply

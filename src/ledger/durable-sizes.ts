@@ -2,7 +2,7 @@ import { closeSync, existsSync, fdatasync, openSync, readFileSync, unlinkSync, w
 import { dirname } from 'node:path'
 import { promisifyCall, type SegmentId, syncDirectory } from './journal-segment.ts'
 
-/** How much of a segment was on disk, and in which file of the journal. */
+/** The bytes of a segment that were on disk, and its file in the journal. */
 export interface DurableSize {
   fileNumber: number
   segmentId: SegmentId
@@ -22,7 +22,7 @@ export class DurableSizes {
   readonly path: string
   #file: number | null = null
 
-  /** For the database at this path. */
+  /** Takes the path of the database. */
   constructor(database: string) {
     this.path = `${database}-ledger-durable`
   }

@@ -29,7 +29,7 @@ import { SqliteEngine } from './sqlite-engine.ts'
 
 const batches = isLong ? 2000 : 60
 const maxBatchSize = 40
-/** Of a key, for a day. */
+/** Daily limit of a key. */
 const budget = 1000n
 const batchesPerDay = 20
 const firstDay = '2027-12-20'
@@ -183,7 +183,7 @@ function copyAsCrashed(path: string, to: string): void {
   database.close()
 }
 
-/** As a caller that did not receive the results repeats a batch. */
+/** Marks a batch as repeated by a caller that did not receive the results. */
 function asRetry(ops: LedgerOperation[]): LedgerOperation[] {
   return ops.map((op) => (op.op === 'admit' || op.op === 'exchange' ? { ...op, isRetry: true } : op))
 }

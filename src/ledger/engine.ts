@@ -18,7 +18,7 @@ export interface AdmitOperation {
   /** The node that settles it, or `jobOwner`. */
   owner: string
   expiresAt: string
-  /** What is known of the generation at admission. */
+  /** Facts of the generation that are known at admission. */
   draft: Draft
   /** It was submitted before, and may have been committed. */
   isRetry?: boolean
@@ -27,9 +27,9 @@ export interface AdmitOperation {
 /** Replaces holds of a request by others at once, within its limits; or changes nothing. */
 export interface ExchangeOperation {
   op: 'exchange'
-  /** Those that do not exist are ignored. */
+  /** Ids of the holds to release; unknown ids are ignored. */
   releases: readonly string[]
-  /** At least one. The limits of the first apply to their sum. */
+  /** Holds to place, at least one. The limits of the first apply to their sum. */
   admits: readonly AdmitOperation[]
   isRetry?: boolean
 }
@@ -86,7 +86,7 @@ export class UnreadableRowsError extends Error {
 
 /** Runs batches, one at a time: all of a batch, or nothing of it that was acknowledged. */
 export interface LedgerEngine {
-  /** Since when it accepts no new work; null while it does. */
+  /** Start of the time in which it accepts no new work; null while it accepts work. */
   readonly fullSince: number | null
   /** Bytes of what was run and is not in the database yet; null without a journal. */
   readonly unflushedBytes: number | null
@@ -94,7 +94,7 @@ export interface LedgerEngine {
   open(deliver: (settlements: Settlement[]) => Promise<void>): Promise<void>
   /** Decides at once if everything is in memory, and otherwise not: then the operation has to be run. */
   admitNow(op: AdmitOperation): OperationResult | undefined
-  /** Without a promise if everything is in memory. */
+  /** Runs a batch; returns without a promise if everything is in memory. */
   run(ops: readonly LedgerOperation[], now: string): BatchOutcome | Promise<BatchOutcome>
   /** Resolves when settlements that cannot be committed now survive the end of this process. */
   spool(settlements: readonly Settlement[]): Promise<void>

@@ -130,7 +130,7 @@ interface EntrySelection {
   limit: number
 }
 
-/** What was added to the credits of an organization and charged to them, newest first. */
+/** Lists additions to the credits of an organization and charges to them, newest first. */
 export function listCreditEntries(
   db: Db,
   organizationId: string,

@@ -14,7 +14,7 @@ export class FlushLog {
     this.#log = log
   }
 
-  /** Since when the database cannot be written; null while it can. */
+  /** Start of the outage of the database; null while it can be written. */
   get since(): number | null {
     return this.#since
   }

@@ -31,7 +31,7 @@ export type SnapshotThreadRequest =
  */
 export class FlushThread {
   readonly #thread: WorkerThread
-  /** So that a read does not wait behind a flush that waits for the write lock. */
+  /** A second thread, because a read must not wait behind a flush that waits for the write lock. */
   readonly #reader: WorkerThread
 
   constructor(path: string) {

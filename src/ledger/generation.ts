@@ -9,13 +9,13 @@ import {
 } from '../platform/db/generation-table.ts'
 import { type Charge, reportedCostToNanos } from './charge.ts'
 
-/** What is known of a request at admission. */
+/** Columns that are known at admission. */
 export type DraftColumns = Pick<GenerationTable, ColumnOf<'draft'>>
 
 /** The endpoint that replied, or was tried last. */
 export type TargetColumns = Pick<GenerationTable, ColumnOf<'target'>>
 
-/** How a reply ended; omitted columns are empty. */
+/** The end of a reply; omitted columns are empty. */
 export type GenerationEnd = Pick<GenerationTable, 'status'> & Partial<Pick<GenerationTable, ColumnOf<'end'>>>
 
 /** A record as it is settled: the draft of its hold, and the values of `outcomeColumns`. */
@@ -132,7 +132,7 @@ const buckets = generationColumns.flatMap((column): [BucketColumn, Bucket & keyo
 
 export const bucketColumns = buckets.map(([column]) => column)
 
-/** What a generation counted; the rest of `Usage` is not stored. */
+/** Reads the stored counters of a generation; the rest of `Usage` is not stored. */
 export function readUsage(row: Pick<GenerationTable, BucketColumn>): Usage {
   const usage = { ...zeroUsage }
   for (const [column, bucket] of buckets) usage[bucket] = row[column]

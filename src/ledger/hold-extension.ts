@@ -2,7 +2,7 @@ import { newTimeOrderedHex } from '../platform/crypto/ids.ts'
 
 const separator = '+'
 
-/** Of the ids of extensions, in SQL. */
+/** SQL pattern that the ids of extensions match. */
 export const extensionPattern = `%${separator}%`
 
 /** The id of a hold that is added to the hold of a request. */
@@ -10,7 +10,7 @@ export function newExtensionId(id: string): string {
   return `${id}${separator}${newTimeOrderedHex()}`
 }
 
-/** Without its request it is worth nothing: the request's own hold is what is settled. */
+/** Recognizes an extension. It is not settled without its request: the request's own hold is. */
 export function isExtension(id: string): boolean {
   return id.includes(separator)
 }

@@ -133,7 +133,7 @@ describe('requests that wait for the holds of others', () => {
   })
 })
 
-/** What the queue reads of the requests that wait, as a measure of its work. */
+/** Counts of what the queue reads of waiting requests, as a measure of its work. */
 class Work {
   attempts = 0
   compared = 0

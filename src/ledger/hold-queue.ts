@@ -8,18 +8,18 @@ export interface QueuePlace {
   /** Places its holds with `exchangeInTurn`; returns the limit that they exceed. */
   attempt: () => Promise<Rejection | null>
   limits: readonly Limit[]
-  /** Its request has paid for something: it goes before those that have not. */
+  /** Whether the request has paid for something: it goes before those that have not. */
   hasPaid: boolean
-  /** When its request began, by the monotonic clock: the oldest goes first. */
+  /** Start of the request, by the monotonic clock: the oldest goes first. */
   since: number
-  /** What it holds now; it is also in `retained` of the queue. */
+  /** The amounts that it holds now; they are also in `retained` of the queue. */
   held: () => Amounts
   signal: AbortSignal
   /** Called when it stops waiting, before the next is tried. */
   onEnd: () => void
 }
 
-/** How long requests wait at most. One that has paid for something loses it when it is rejected. */
+/** Maximum waits. A request that has paid for something loses it when it is rejected. */
 const maxWaitMs = { unpaid: 30_000, paid: 120_000 }
 /** Other nodes settle requests too, and windows begin. */
 const pollIntervalMs = 250
@@ -37,7 +37,7 @@ interface Waiter {
   fail: (reason: unknown) => void
 }
 
-/** What requests in the queue continue to hold, by the subject of the meters that it counts in. */
+/** Amounts that waiting requests continue to hold, by the subject of the meters they count in. */
 class RetainedAmounts {
   readonly #bySubject = new Map<string, Amounts>()
 
@@ -65,7 +65,9 @@ class RetainedAmounts {
  */
 export class HoldQueue {
   readonly #exchange: (op: ExchangeOperation) => Promise<Rejection | null>
-  /** In the order in which they are served; replaced, never changed. Those that have ended are removed later. */
+  /**
+   * Waiters in the order in which they are served; replaced, never mutated. Waiters that have ended are removed later.
+   */
   #waiters: readonly Waiter[] = []
   #length = 0
   /** The first that waits for a limit, by its subject. */
@@ -84,13 +86,15 @@ export class HoldQueue {
     return this.#length
   }
 
-  /** At once. Null when it is committed, or the limit that it exceeds: then nothing changed. */
+  /**
+   * Exchanges holds without waiting. Resolves with null when committed, or the exceeded limit: then nothing changed.
+   */
   exchange(op: ExchangeOperation): Promise<Rejection | null> {
     this.setAside(op.admits[0]?.request)
     return this.#exchange(op)
   }
 
-  /** For a request in the queue, which keeps the order itself. */
+  /** Exchanges holds of a request in the queue, whose turn it is: nothing is set aside for others. */
   exchangeInTurn(op: ExchangeOperation): Promise<Rejection | null> {
     for (const { request } of op.admits) request.setAside = undefined
     return this.#exchange(op)
@@ -203,7 +207,7 @@ export class HoldQueue {
     }, pollIntervalMs).unref()
   }
 
-  /** In order. Those behind one that has to wait for a limit do not overtake it there. */
+  /** Tries the waiters in order. None overtakes an earlier one that waits for the same limit. */
   async #tryEach(): Promise<void> {
     const blocked = new Set<string>()
     for (const waiter of this.#waiters) {

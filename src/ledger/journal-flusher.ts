@@ -32,12 +32,12 @@ export interface JournalSegment {
   number: number
   lines: Iterable<JournalLine>
   meters: Rows
-  /** What changed in days other than the current day of a meter. */
+  /** Changes of days other than the current day of a meter. */
   otherDays: Rows
   now: string
 }
 
-/** What the database knows about its journal. */
+/** The state of the journal according to the database. */
 export interface JournalState {
   /** The last segment that is in the database. */
   lastFlushed: SegmentId
@@ -45,7 +45,7 @@ export interface JournalState {
   isOpen: boolean
 }
 
-/** What the database rejected; the rest is written. */
+/** A write that the database rejected; the rest is written. */
 export interface RejectedWrite {
   id: string
   kind: 'record' | 'extra statements'

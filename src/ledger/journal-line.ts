@@ -113,7 +113,7 @@ function buildSettlePayload({
   return [organizationId, isByok, `${spent.amount}`, `${spent.byok}`, values, extraStatements]
 }
 
-/** With what a settlement needs that may find its hold settled by another node. */
+/** Encodes a settlement with the meters it needs if another node has settled its hold. */
 export function encodeSpooledSettlement(op: Settlement): JournalLine {
   return `settle ${op.id} ${JSON.stringify([...buildSettlePayload(op), op.meteredIn])}`
 }

@@ -4,7 +4,7 @@ import { type DurableSize, DurableSizes } from './durable-sizes.ts'
 import { type LeftoverFile, readLeftoverFiles, type SegmentId, segmentPath } from './journal-segment.ts'
 import { flushedKey, journalKey, openKey } from './ledger-file.ts'
 
-/** What is found of a journal at start. */
+/** The state of a journal at start. */
 export interface JournalInspection {
   /** Path of the database. */
   databasePath: string
@@ -12,13 +12,13 @@ export interface JournalInspection {
   lastFlushed: SegmentId
   /** The files, ordered by the numbers of their segments. */
   leftovers: readonly LeftoverFile[]
-  /** What was on disk; null when no record of it exists. */
+  /** Sizes that were on disk; null when no record of them exists. */
   durableSizes: readonly DurableSize[] | null
 }
 
 /**
- * Why the journal cannot be recovered without losing charges that were acknowledged, in one line; null when
- * it can.
+ * Finds the reason, in one line, why the journal cannot be recovered without losing acknowledged charges; null if it
+ * can.
  */
 export function findJournalProblem(inspection: JournalInspection): string | null {
   return (

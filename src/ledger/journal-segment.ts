@@ -40,15 +40,15 @@ export class SegmentFile {
   readonly path: string
   readonly #file: number
   #segmentId: SegmentId = { journal: '', number: 0 }
-  /** What every line of the segment begins with. */
+  /** Prefix of every line of the segment. */
   #lineStart = ''
-  /** How many bytes belong to the segment; what a failed write left behind them is overwritten. */
+  /** Bytes that belong to the segment; the rest of a failed write behind them is overwritten. */
   #size = 0
   #unwritten = ''
   /** The previous segment: when it is on disk, and its size. */
   #previousSync: Promise<void> = Promise.resolve()
   #previousSize = 0
-  /** How much of the segment is known to be on disk. */
+  /** Bytes of the segment that are known to be on disk. */
   #syncedSize = 0
   /** The sync in progress, and the one that begins after it. */
   #syncing: Promise<void> | null = null
@@ -191,8 +191,8 @@ function decodeLine(text: string): DecodedLine | undefined {
 }
 
 /**
- * Where the operations begin in the line of a text from `start` to `end`; negative when the line is incomplete or
- * damaged. Without a pattern: every line that is flushed passes here.
+ * Finds the index at which the operations begin in the line of a text from `start` to `end`; negative when the line is
+ * incomplete or damaged. Avoids a pattern, because every line that is flushed passes here.
  */
 function findOperations(text: string, start: number, end: number): number {
   const numberAt = text.indexOf(' ', start) + 1
@@ -223,13 +223,13 @@ export interface LeftoverFile {
   path: string
   /** Null when the file has no segment. */
   segmentId: SegmentId | null
-  /** In bytes, as far as the file is readable. */
+  /** Bytes of the file that are readable. */
   size: number
-  /** Of the previous segment. */
+  /** Bytes of the previous segment. */
   previousSize: number
   /**
-   * How much of it was on disk, according to its own lines; more than zero means that the previous segment
-   * was, too.
+   * Bytes of the segment that were on disk, according to its own lines; more than zero means that the previous segment
+   * was on disk, too.
    */
   syncedSize: number
   /** A power cut removed data that was not on disk yet: neither it nor anything after it was acknowledged. */
@@ -268,7 +268,7 @@ export function readLeftoverFile(path: string): LeftoverFile {
   }
 }
 
-/** What an earlier process left of the journal of a database, ordered by segment number. */
+/** Reads the journal files that an earlier process left for a database, ordered by segment number. */
 export function readLeftoverFiles(database: string): LeftoverFile[] {
   const number = ({ segmentId }: LeftoverFile) => segmentId?.number ?? 0
   return listSegmentFiles(database)

@@ -59,7 +59,7 @@ function engineOn(path: string): SqliteEngine {
   return engine
 }
 
-/** What a crash at this moment leaves: the journal as it is now, and the database at most as far. */
+/** Copies the state that a crash at this moment leaves: the current journal, and the database at most as far. */
 function crashed(path: string): string {
   const to = mkdtempSync(join(folder, 'crashed-'))
   for (const left of [...listSegmentFiles(path), durableOf(path)].filter(existsSync)) {
@@ -116,7 +116,7 @@ function charge(
 
 const sharedPricing = { prompt: '0.1', completion: '0.2' }
 
-/** Without the columns that a draft does not have, and the one that these settlements change. */
+/** Selects the columns of a draft, except the one that these settlements change. */
 function pickDraft(generation: DraftColumns) {
   const columns = draftColumns.filter((column) => column !== 'external_user')
   return Object.fromEntries(columns.map((column) => [column, generation[column]]))
@@ -128,7 +128,7 @@ async function run(engine: SqliteEngine, ...ops: LedgerOperation[]) {
   return results
 }
 
-/** After a start on it, and a clean stop. */
+/** Reads the ledger after a start on these files and a clean stop. */
 async function takenUp(path: string) {
   const engine = engineOn(path)
   await engine.open()

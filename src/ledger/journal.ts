@@ -19,7 +19,7 @@ import {
 
 /** A segment of this size is closed, so that none is too large to be read at once. */
 const maxSegmentBytes = 8 * 1024 * 1024
-/** With more than this waiting to be flushed, no new work is accepted. */
+/** Limit of unflushed bytes: above it, no new work is accepted. */
 const maxUnflushedBytes = 1024 * 1024 * 1024
 
 /** One is written and one is read; more exist only while the database falls behind. */
@@ -70,7 +70,7 @@ export class Journal {
   #flushing: Promise<void> = Promise.resolve()
   #nextFlush: Promise<void> | null = null
 
-  /** For the database at this path. */
+  /** Opens the journal of the database at this path. */
   constructor(databasePath: string, options: JournalOptions) {
     this.#databasePath = databasePath
     this.#options = options
@@ -91,7 +91,7 @@ export class Journal {
     return this.#closed.length > 0
   }
 
-  /** What closed segments change in other days, by segment number, until they are in the database. */
+  /** Changes of other days in closed segments, by segment number, until they are in the database. */
   get unflushedDays(): [number, JournalSegment['otherDays']][] {
     return this.#closed.map(({ segment, meters }) => [segment.segmentId.number, meters.otherDays])
   }
@@ -157,7 +157,7 @@ export class Journal {
     })
   }
 
-  /** What could not be appended is written first the next time. */
+  /** Appends lines; those that cannot be written now are written first the next time. */
   append(lines: readonly JournalLine[]): void {
     const segment = this.#segment ?? this.prepare()
     segment.append(segment.isEmpty ? [headerLine, ...lines] : lines)
@@ -250,7 +250,7 @@ export class Journal {
   }
 }
 
-/** In descending order, so that a crash leaves no gap between the numbers. */
+/** Removes files in descending order, so that a crash leaves no gap between the numbers. */
 async function removeFiles(files: readonly LeftoverFile[], directory: string): Promise<void> {
   for (const { path } of files.toReversed()) unlinkSync(path)
   await syncDirectory(directory)

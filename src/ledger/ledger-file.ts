@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 
-/** How long another connection may lock the file. */
+/** Maximum wait for another connection that locks the file. */
 const busyMs = 5000
 
 /** The journal of this database, and the number of its last segment that was flushed. */

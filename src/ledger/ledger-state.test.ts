@@ -27,9 +27,9 @@ interface Step {
   pick: number
   amount: number
   byok: number
-  /** Of what was held. */
+  /** Share of the hold that is settled. */
   share: number
-  /** How many days the clock steps, forward or back. */
+  /** Days that the clock steps, forward or back. */
   days: number
   /** Changed days are written, and looked up when needed again. */
   isWritten: boolean
@@ -86,7 +86,7 @@ class Twin {
     for (const name of subjectNames) this.state.meters.set(name, newMeter(name))
   }
 
-  /** As `meter_days` has it. */
+  /** The rows of `meter_days`. */
   readonly #written = new Map<string, Map<string, DayTotals>>()
 
   take(step: Step): void {
@@ -118,7 +118,7 @@ class Twin {
     }
   }
 
-  /** As an engine does before it admits. */
+  /** Loads the missing days, like an engine before it admits. */
   #lookUp(request: HoldRequest): void {
     const lookup = planDayLookup(this.state, [request])
     if (!lookup) return

@@ -12,7 +12,7 @@ export interface Limit {
   amount: bigint
 }
 
-/** How often a subject may call free variants. */
+/** The rate limit of a subject for free variants. */
 export interface FreeLimit {
   subject: string
   minute: string
@@ -26,10 +26,10 @@ export interface HoldRequest extends Amounts {
   /** The meters it counts in. */
   subjects: readonly string[]
   day: string
-  /** In the order in which they are checked. */
+  /** Limits in the order in which they are checked. */
   limits: readonly Limit[]
   free: FreeLimit | null
-  /** What others wait for, by the subject of the limit: it is not available to this request. */
+  /** Amounts that other requests wait for, by the subject of the limit: they are not available to this request. */
   setAside?: ReadonlyMap<string, bigint> | undefined
   /** Called when an exchange fits all limits: it may still be rejected, and then nothing is held or counted. */
   review?: (nearest: NearestLimit) => Rejection | null
@@ -40,7 +40,7 @@ export interface HoldRequest extends Amounts {
 /** The limit of which a hold leaves the least. */
 export interface NearestLimit {
   limit: Limit
-  /** Before the hold. */
+  /** Amount available before the hold. */
   available: bigint
   needed: bigint
 }
@@ -82,9 +82,9 @@ export interface LimitRejection {
   window: Window
   available: bigint
   needed: bigint
-  /** What the holds of other requests reserve of it. */
+  /** Amount of the limit that the holds of other requests reserve. */
   held: bigint
-  /** What would be available without these holds. */
+  /** Amount that would be available without these holds. */
   attainable: bigint
   limit: Limit
   /** Whatever others settle. */
@@ -145,7 +145,10 @@ export class LedgerState {
     return { rejection, isChanged: rejection === null, released }
   }
 
-  /** What was held before may be held again on the same day, whatever the limits are now. */
+  /**
+   * Checks the limits for the sum of the requests. Amounts that were released may be held again on the same day,
+   * whatever the limits are now.
+   */
   #checkTogether(requests: readonly HoldRequest[], released: readonly Hold[]): Rejection | null {
     const [first] = requests
     if (!first) return null

@@ -31,14 +31,14 @@ import {
   withoutExtraStatements,
 } from './queued-operation.ts'
 
-/** With more operations waiting than this, admissions are rejected. */
+/** Queue length above which admissions are rejected. */
 const maxQueueLength = 20_000
-/** How long an admission waits for an unavailable database before it is rejected with 503. */
+/** Maximum wait of an admission for an unavailable database before it is rejected with 503. */
 const admitTimeoutMs = 10_000
-/** How long the end of a reply waits for its settlement. The settlement itself is retried until it succeeds. */
+/** Maximum wait of a reply's end for its settlement. The settlement itself is retried until it succeeds. */
 const settleTimeoutMs = 120_000
 const retryDelayMs = 250
-/** How often checkpoints are written and operations past their deadline are rejected. */
+/** Interval at which checkpoints are written and operations past their deadline are rejected. */
 const tickIntervalMs = 2000
 const defaultCloseTimeoutMs = 10_000
 
@@ -73,7 +73,7 @@ export class Ledger {
     this.#closeTimeoutMs = closeTimeoutMs
   }
 
-  /** Since when it cannot be written; null while it can. */
+  /** Start of the time in which the ledger cannot be written; null while it can. */
   get downSince(): number | null {
     return this.#outage.since ?? this.#engine.fullSince
   }
@@ -185,7 +185,7 @@ export class Ledger {
     return promise
   }
 
-  /** Without a promise if the engine needs none. */
+  /** Runs a batch; returns null if the engine needs no promise. */
   #runBatch(batch: QueuedOperation[]): Promise<void> | null {
     try {
       const ops = batch.map(({ op }) => op)
@@ -297,7 +297,7 @@ export class Ledger {
     await Bun.sleep(retryDelayMs)
   }
 
-  /** On a timer, because a failing database throws, but a hanging disk does not. */
+  /** Runs on a timer, because a failing database throws, but a hanging disk does not. */
   async #tick(): Promise<boolean> {
     const wasBusy = this.#isBusy
     this.#expireLate()

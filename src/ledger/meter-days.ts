@@ -11,7 +11,7 @@ export interface DayLookup {
   to: string
 }
 
-/** What must be loaded before meters can move to the days of the requests; null when nothing is missing. */
+/** Plans the rows to load before meters can move to the days of the requests; null when none are missing. */
 export function planDayLookup(
   { meters }: LedgerState,
   requests: readonly Pick<HoldRequest, 'subjects' | 'day'>[],

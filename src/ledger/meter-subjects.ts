@@ -5,8 +5,8 @@ export const meterSubjects = {
   owner: (hash: string) => `owner:${hash}`,
   workspace: (id: string) => `workspace:${id}`,
   key: (id: number) => `key:${id}`,
-  /** What the keys of one member spend in one workspace. */
+  /** Spending of one member's keys in one workspace. */
   member: (workspaceId: string, userId: string) => `member:${workspaceId}:${userId}`,
-  /** What the keys of one member spend in all workspaces. Counted while the member has a limit. */
+  /** Spending of one member's keys in all workspaces. Counted while the member has a limit. */
   memberTotal: (userId: string) => `member_total:${userId}`,
 }

@@ -17,8 +17,8 @@ export type CounterName = (typeof counterNames)[number]
 export type DayTotals = Record<CounterName, bigint> & { free: number }
 
 /**
- * What one subject has spent and held. The totals of a window are those of the window that contains `day`;
- * every other day has totals of its own, because a clock may go back to it.
+ * The spent and held totals of one subject. The totals of a window are those of the window that contains `day`; every
+ * other day has totals of its own, because a clock may go back to it.
  */
 export interface Meter extends Record<CounterName, WindowTotals> {
   readonly subject: string
@@ -27,7 +27,7 @@ export interface Meter extends Record<CounterName, WindowTotals> {
   month: string
   /** Totals of days other than `day`, as far as they were loaded. */
   otherDays: Map<string, DayTotals>
-  /** How they changed since they were written. */
+  /** Changes of other days since they were written. */
   changedDays: Map<string, DayTotals>
   /** Requests to free variants. */
   minute: string
@@ -170,7 +170,7 @@ export function countFreeInMinute(meter: Meter, minute: string): number {
   return isSameMinute(meter, minute) ? meter.freeMinute : 0
 }
 
-/** With clocks slightly apart, the node that is behind counts in the minute of the other. */
+/** Compares minutes. With clocks slightly apart, the node that is behind counts in the minute of the other. */
 export function isSameMinute(meter: Meter, minute: string): boolean {
   return minute <= meter.minute && Date.parse(`${meter.minute}Z`) - Date.parse(`${minute}Z`) <= minuteMs
 }

@@ -4,11 +4,11 @@ import type { Window } from './meter.ts'
 /** A limit at the time of an admission. */
 export interface RecordedLimit {
   kind: LimitKind
-  /** Whose spending counts: organization, workspace, key or member. */
+  /** Kind of subject whose spending counts: organization, workspace, key or member. */
   subject: string
   window: Window
   amount: bigint
-  /** Before the hold, and what was held. */
+  /** Amount available before the hold; `needed` is the amount held. */
   available: bigint
   needed: bigint
 }

@@ -35,7 +35,7 @@ export class OperationQueue {
     setImmediate(this.#run)
   }
 
-  /** For an operation that no other can join. */
+  /** Adds an operation and runs it without waiting for others to join its batch. */
   pushAndRun(queued: QueuedOperation): void {
     this.#waiting.push(queued)
     if (this.#isRunning) return

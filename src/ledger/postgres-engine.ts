@@ -39,8 +39,8 @@ import {
 } from './tables.ts'
 
 /**
- * For a database that other nodes write to as well: every batch is a transaction that reads and locks the
- * rows it touches.
+ * Engine for a database that other nodes write to as well: every batch is a transaction that reads and locks the rows
+ * it touches.
  */
 export class PostgresEngine implements LedgerEngine {
   readonly fullSince = null
@@ -167,7 +167,7 @@ class BatchTransaction {
     }
   }
 
-  /** In a fixed order, so that two nodes cannot deadlock. */
+  /** Loads and locks meters in a fixed order, so that two nodes cannot deadlock. */
   async #loadMeters(subjects: string[]): Promise<void> {
     const sorted = subjects.toSorted()
     await this.#readMeters(sorted)

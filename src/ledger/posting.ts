@@ -1,13 +1,13 @@
 import { newTimeOrderedHex } from '../platform/crypto/ids.ts'
 
-/** What was charged to an organization in one transaction. */
+/** The charges to an organization in one transaction. */
 interface Posting {
   id: string
   revenue: bigint
   fees: bigint
 }
 
-/** By organization. */
+/** Postings by organization. */
 export type Postings = Map<string, Posting>
 
 /**

@@ -10,7 +10,7 @@ import {
 import { countFreeInMinute, newMeter } from './meter.ts'
 import { loadMetersForDay } from './meter-days.ts'
 
-/** What the ledger would decide on a hold request. */
+/** The decision that the ledger would make on a hold request. */
 export interface AdmissionPreview {
   rejection: Rejection | null
   limits: (LimitStatus & { limit: Limit })[]

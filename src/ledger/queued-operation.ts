@@ -6,11 +6,11 @@ import { createRelease } from './settlement.ts'
 /** An operation that a caller waits for. */
 export interface QueuedOperation {
   op: LedgerOperation
-  /** When it was submitted. */
+  /** Time at which it was submitted. */
   enqueuedAt: number
-  /** Until when the caller waits. */
+  /** Time until which the caller waits. */
   deadline: number
-  /** Of a settlement that is not on disk yet. */
+  /** Result of a settlement that is not on disk yet. */
   result?: OperationResult
   resolve: (result: OperationResult) => void
   reject: (error: unknown) => void

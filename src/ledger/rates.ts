@@ -33,7 +33,7 @@ const priceKeysByRate = {
 
 type RateName = keyof typeof priceKeysByRate
 
-/** In 10^-30 USD, before the discount. */
+/** Rates in 10^-30 USD, before the discount. */
 export type Rates = Readonly<Record<RateName, bigint>>
 
 /** The price of one unit, in 10^-30 USD before the discount. */

@@ -14,8 +14,8 @@ import {
 import type { SettledGeneration } from './settlement.ts'
 
 /**
- * Why a request cannot be charged from its hold: its draft or its checkpoint cannot be decoded, its reply cannot be
- * priced, or the database rejects its record. It is the `error_code` of the record.
+ * The reason why a request cannot be charged from its hold: its draft or its checkpoint cannot be decoded, its reply
+ * cannot be priced, or the database rejects its record. It is the `error_code` of the record.
  */
 export type RecoveryFailure =
   | 'unrecovered_draft'
@@ -41,7 +41,7 @@ export interface RecoveredRequest {
   outer?: Checkpoint['outer']
 }
 
-/** What a hold with the amounts of its extensions is settled with. Null: only a newer version can decode it. */
+/** Recovers a request from its hold, with the amounts of its extensions. Null: only a newer version can decode it. */
 export function recoverRequest(hold: HoldTable): RecoveredRequest | null {
   let failure: RecoveryFailure = 'unrecovered_draft'
   let draft: Draft | null = null

@@ -15,19 +15,19 @@ import {
 import { buildSettlement, createRelease, type SettledGeneration } from './settlement.ts'
 
 /**
- * How often a node sends a heartbeat, and how long it may be silent, while this node was watching, before it
- * is considered dead. A long timeout costs nothing: a node that only lost its connection to the database
- * still waits to settle its requests, and what it settles later corrects what was settled for it.
+ * Interval of a node's heartbeats, and the silence, while this node was watching, after which a node is considered
+ * dead. A long timeout costs nothing: a node that only lost its connection to the database still waits to settle its
+ * requests, and what it settles later corrects what was settled for it.
  */
 export const liveness = { beatMs: 5000, silentMs: 120_000 }
 
-/** How long a killed node delays a migration: six heartbeats. */
+/** Longest delay of a migration by a killed node: six heartbeats. */
 export const migrationLeaseMs = 30_000
 const batchSize = 500
 
 interface Heartbeat {
   seenAt: string
-  /** Since when this node has seen no later one. */
+  /** Time since which this node has seen no later heartbeat. */
   observedSince: number
 }
 
@@ -114,7 +114,8 @@ export class ClusterNode {
   }
 
   /**
-   * After a gap in watching, such as an outage, every node has the full timeout again to send a heartbeat.
+   * Finds the nodes that are silent for too long. After a gap in watching, such as an outage, every node has the full
+   * timeout again to send a heartbeat.
    */
   async #findDeadNodes(db: Db): Promise<string[]> {
     const others = (await listHoldOwners(db)).filter(({ owner }) => owner !== this.id)
@@ -162,7 +163,7 @@ async function groupHolds(
 
 type HeldAmounts = Pick<HoldTable, 'id' | 'amount_nanos' | 'byok_nanos'>
 
-/** By the id of their request. They may be in a later batch than its hold. */
+/** Loads extensions by the id of their request. They may be in a later batch than its hold. */
 async function loadExtensions(db: Db, owners: string[]): Promise<Map<string, HeldAmounts[]>> {
   const rows = await db
     .selectFrom('holds')
@@ -181,10 +182,10 @@ function addExtensions(hold: HoldTable, extensions: readonly HeldAmounts[]): Hol
   }
 }
 
-/** What is stored of a recovered generation besides its record. */
+/** Builds the statements that store a recovered generation besides its record. */
 type RecoveryStatements = (settled: SettledGeneration) => Promise<Statement[]>
 
-/** How the requests of ended processes were settled. */
+/** The settlement of requests whose process has ended. */
 export interface OrphanOutcome {
   /** Charged for what their checkpoints show. */
   settled: number

@@ -99,7 +99,7 @@ describe('relaxed durability on SQLite', () => {
     lock = null
   }
 
-  /** What is left in files: after the end of the process all of it, after a power cut what was on disk. */
+  /** Copies the files: all data after the end of the process, only data on disk after a power cut. */
   function copyFiles(isPowerCut: boolean, leave: (file: string, size: number) => void): string {
     const copy = join(mkdtempSync(join(folder, 'copy-')), 'headgate.sqlite')
     const reader = new Database(path, { readonly: true })

@@ -22,9 +22,9 @@ interface Sample {
   hold: EncodedHold | null
 }
 
-/** How many columns the ledger adds to a generation. */
+/** Number of columns that the ledger adds to a generation. */
 const ledgerColumns = 2
-/** Where the columns of a generation begin in a payload. */
+/** Index of the first column of a generation in a payload. */
 const columnsOfRepeat = 5
 const columnsOfCharge = 5
 
@@ -43,12 +43,12 @@ export class SegmentDecoder {
     this.#organizationAt = columns.indexOf('organization_id')
   }
 
-  /** To be called for every `admit` and `repeat`. */
+  /** Adds a hold. Must be called for every `admit` and `repeat`. */
   addHold({ kind, rest }: SplitLine): void {
     if (kind === 'admit') this.#full.push(rest)
   }
 
-  /** To be called for every `settle` and `charge`. */
+  /** Decodes a settlement. Must be called for every `settle` and `charge`. */
   decodeSettlement({ kind, id, rest }: SplitLine): DecodedSettlement {
     if (kind === 'charge') return this.#decodeCharge(id, rest)
     const settlement = decodeSettlement(rest)
@@ -126,10 +126,10 @@ function findPositions(columns: readonly string[]): readonly number[] {
 const newerVersionMessage =
   'The journal of the ledger was written by a newer version of Headgate: start that version once and stop it, then this one.'
 
-/** What a hold or a settlement changes. */
+/** A change by a hold or a settlement. */
 type ReplayedOperation = HoldRequest | { id: string; spent: Amounts }
 
-/** What the holds and settlements of a segment change, in their order. */
+/** Decodes the changes by the holds and settlements of a segment, in their order. */
 export function decodeOperations(lines: readonly SplitLine[]): ReplayedOperation[] {
   if (!lines.every(isKnownFormat)) throw new JournalError(newerVersionMessage)
   const decoder = new SegmentDecoder()

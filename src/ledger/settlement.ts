@@ -4,13 +4,13 @@ import type { Charge } from './charge.ts'
 import type { Settlement } from './engine.ts'
 import { type DraftColumns, encodeOutcome, type GenerationEnd, type TargetColumns } from './generation.ts'
 
-/** What a generation is recorded from. */
+/** The parts of a generation's record. */
 export interface SettledGeneration {
   draft: DraftColumns
   target: TargetColumns
   end: GenerationEnd
   charge: Charge
-  /** Its bill, where only the record of a lost request knows it. */
+  /** The bill, where only the record of a lost request has it. */
   lines?: readonly BillLine[]
 }
 

@@ -1,9 +1,9 @@
 import type { Limit } from './ledger-state.ts'
 
-/** What a limit had for the steps of a request. */
+/** A limit with too little available for the steps of a request. */
 export interface Shortage {
   limit: Limit
-  /** For all steps. */
+  /** Amount that all steps need. */
   needed: bigint
   available: bigint
 }
@@ -14,17 +14,17 @@ const maxPlans = 8
 const maxAgeMs = 60_000
 
 interface Experience {
-  /** What is known to be too little. */
+  /** Amount that is known to be too little. */
   available: bigint
   at: number
 }
 
 /**
- * What was too little for requests that could not hold all of their steps. At the end of a limit, the next request with
- * as many steps is rejected before it pays for anything, instead of after.
+ * Amounts that were too little for requests that could not hold all of their steps. At the end of a limit, the next
+ * request with as many steps is rejected before it pays for anything, instead of after.
  */
 export class Shortages {
-  /** By the subject of the limit, and what all steps needed. */
+  /** Shortages by the subject of the limit, and by the amount that all steps needed. */
   readonly #bySubject = new Map<string, Map<bigint, Experience>>()
 
   add({ limit, needed, available }: Shortage): void {

@@ -17,7 +17,7 @@ handleRequests((message) => {
   return request.kind === 'close' ? database.close() : readSnapshot(database, request)
 })
 
-/** In one transaction, so that rows and number belong together. */
+/** Reads in one transaction, so that rows and number belong together. */
 function readSnapshot(
   from: Database,
   { sql, values, parameters }: Extract<SnapshotThreadRequest, { kind: 'rows' }>,

@@ -38,7 +38,7 @@ function settlement(id: string): Settlement {
 
 const silent = pino({ level: 'silent' })
 const left = (path: string) => new Spool(path, silent).readLeftovers()
-/** In no order: each process has a file. */
+/** Ids in sorted order, because each process has a file. */
 const idsLeft = (path: string) =>
   left(path)
     .map(({ id }) => id)

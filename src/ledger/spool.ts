@@ -110,7 +110,7 @@ export class Spool {
     return this.#files.values().some(({ ids }) => ids.has(id))
   }
 
-  /** What the disk rejects now stays in the segment, and is written first the next time. */
+  /** Appends lines; those that the disk rejects stay in the segment, and are written first the next time. */
   #append(fresh: readonly Settlement[], lines: readonly JournalLine[], bytes: number): void {
     const { file, segment } = this.#ensureFile()
     for (const { id } of fresh) file.ids.add(id)
@@ -206,7 +206,7 @@ function newerVersionMessage(path: string): string {
   return `${path} was written by a newer version of Headgate: start that version once and stop it, then this one.`
 }
 
-/** With the columns of this version: another one may have written the file. */
+/** Decodes a record into the columns of this version: another one may have written the file. */
 function decodeRecord(columns: readonly string[], values: readonly unknown[]): GenerationRecord {
   const read = (column: GenerationColumn) => {
     const index = columns.indexOf(column)

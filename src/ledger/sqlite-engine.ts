@@ -28,14 +28,14 @@ import { createRelease } from './settlement.ts'
 import { loadHolds, loadMeters } from './sqlite-rows.ts'
 import { encodeChangedDays, encodeMeter, toMeterDayRow } from './tables.ts'
 
-/** How far the database may be behind: the longer, the less often a meter is written. */
+/** Time by which the database may be behind: the longer, the less often a meter is written. */
 const flushIntervalMs = 250
 const flushRetryMs = 1000
-/** How long to wait for a hold that must be read while the database is behind. */
+/** Maximum wait for a hold that must be read while the database is behind. */
 const flushWaitMs = 100
-/** How long a charge may be acknowledged before it is synced, where the operator allows it. */
+/** Maximum time between the acknowledgment of a charge and its sync, where the operator allows a delay. */
 const relaxedSyncMs = 100
-/** At most this many meters stay in memory. */
+/** Number of meters above which unused ones leave memory. */
 const maxMeters = 100_000
 
 /**
@@ -45,7 +45,7 @@ const maxMeters = 100_000
 export class SqliteEngine implements LedgerEngine {
   #state = new LedgerState()
   readonly #touched = new Set<string>()
-  /** Of the segment that is being written. */
+  /** Encoder of the segment that is being written. */
   #encoder = new SegmentEncoder()
   readonly #thread: FlushThread
   readonly #journal: Journal
@@ -254,7 +254,7 @@ export class SqliteEngine implements LedgerEngine {
     return hold !== undefined && this.#hasMeters(hold.subjects)
   }
 
-  /** Where a day is given, at that day. */
+  /** Whether the meters are in memory and, where a day is given, at that day. */
   #hasMeters(subjects: readonly string[], day?: string): boolean {
     for (const subject of subjects) {
       const meter = this.#state.meters.get(subject)

@@ -12,7 +12,7 @@ export async function loadHolds(
   for (const row of await thread.rows(select, [...ids])) state.holds.set(String(row.id), decodeHold(row))
 }
 
-/** Those that are not in memory yet. */
+/** Loads meters that are not in memory yet. */
 export async function loadMeters(
   thread: FlushThread,
   { meters }: LedgerState,

@@ -23,7 +23,7 @@ export const insertUnrolled = new InsertStatement('unrolled_generations', [
 export const insertUnrolledAfter =
   'insert into unrolled_generations (generation_id, organization_id) select id, organization_id from generations where rowid > ?'
 
-/** For a generation that the roll-ups count with its previous values. */
+/** Marks a generation that the roll-ups have counted with its previous values. */
 export const insertCorrected = new InsertStatement('unrolled_generations', [
   'generation_id',
   'organization_id',
@@ -174,7 +174,7 @@ function encodeTotals({ total, day, week, month }: WindowTotals): string[] {
   return [String(total), String(day), String(week), String(month)]
 }
 
-/** Both databases return integers as bigint here. */
+/** Decodes a meter. Integers are bigint from both databases here. */
 export function decodeMeter(row: Row): Meter {
   return {
     ...newMeter(String(row.subject)),

@@ -27,7 +27,7 @@ export function encodeUsageRecord(row: Readonly<Record<string, unknown>>): strin
   )
 }
 
-/** What a correction reverses. */
+/** Decodes a record that a correction reverses. */
 export function decodeReversal(text: string): UsageRecord {
   const record = JSON.parse(text) as UsageRecord
   const { cost_nanos, upstream_cost_nanos } = record
@@ -57,7 +57,7 @@ export const numberLabels = {
   key: (record: UsageRecord) => record.key_id,
 } satisfies Record<string, (record: UsageRecord) => number>
 
-/** What is summed. Money in nano-dollars. */
+/** Values that the roll-ups sum. Money is in nano-dollars. */
 export const measures = {
   requests: () => 1,
   prompt: countPromptTokens,
@@ -71,7 +71,7 @@ export const measures = {
   byok_upstream: (record: UsageRecord) => (record.is_byok ? Number(record.upstream_cost_nanos) : 0),
 } satisfies Record<string, (record: UsageRecord) => number>
 
-/** What has a distribution. One more than the value; 0 for none. */
+/** Values with a distribution. Each is one more than the value; 0 for none. */
 export const histograms = {
   latency: (record: UsageRecord) =>
     record.status === 'failed' ? 0 : (record.first_token_ms ?? record.latency_ms) + 1,

@@ -16,7 +16,7 @@ export interface WindowedSpend {
 export interface KeyUsage {
   credits: WindowedSpend
   byok: WindowedSpend
-  /** When a request with the key last began or ended. */
+  /** Time at which a request with the key last began or ended. */
   lastUsedAt: string | null
 }
 
@@ -34,7 +34,7 @@ export async function loadKeyUsage(db: Db, keyIds: number[], now: number): Promi
   )
 }
 
-/** What a member spent in all workspaces, since the member has a limit. */
+/** Loads the spending of a member in all workspaces, counted while the member has a limit. */
 export async function loadMemberUsage(db: Db, userId: string, now: number): Promise<KeyUsage> {
   const [meter] = await loadMetersForDay(db, [meterSubjects.memberTotal(userId)], utcDay(now))
   if (!meter) return zeroUsage
@@ -59,7 +59,7 @@ export const windowByReset: Record<LimitReset | 'lifetime', Window> = {
   lifetime: 'total',
 }
 
-/** What remains of a limit in its current window; null without a limit. */
+/** Computes the rest of a limit in its current window; null without a limit. */
 export function computeRemainingLimit(limit: SpendingLimit, usage: KeyUsage): bigint | null {
   if (limit.amount === null) return null
   const window = limit.reset ?? 'total'

@@ -97,7 +97,7 @@ function countSpareTokens({ generatedImages }: RequestSize, known: ImageTokens |
   return inputImages * (maxTokensPerInput - known.input)
 }
 
-/** What the request allows, up to the limit of the endpoint; else that limit; else the default. */
+/** Computes the requested maximum up to the limit of the endpoint; else that limit; else the default. */
 function computeMaxOutputTokens(
   size: RequestSize,
   { max_completion_tokens, context_length }: EndpointCapacity,
@@ -120,7 +120,7 @@ function clampCount(count: number): number {
 interface WorstCaseRates {
   input: bigint
   output: bigint
-  /** With audio, with an hour's cache, with both. */
+  /** Rates with audio, with the one-hour cache, and with both. */
   inputVariants: (bigint | undefined)[]
 }
 
