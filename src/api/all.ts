@@ -94,7 +94,7 @@ function groupRoutes<Route>(
   }))
 }
 
-/** For what describes or tests the whole API. */
+/** Loads every operation, for code that describes or tests the whole API. */
 export async function loadOperations(): Promise<Operation[]> {
   const loaded = await Promise.all(operationGroups.map(({ load }) => load()))
   return loaded.flat()

@@ -5,7 +5,7 @@ import { findKeys, listWorkspaceNames } from '../../../identity/record-names.ts'
 
 interface DisplayName {
   name: string
-  /** In place of the stored id, where filters know it by another. */
+  /** Id that filters accept in place of the stored one, where they differ. */
   id?: string
   email?: string | null
 }
@@ -54,7 +54,7 @@ const nameFinders: Record<string, FindNames> = {
     new Map(ids.map((url) => [url, { name: titles.get(url) || url }])),
 }
 
-/** For each dimension, the names of the values in the result. */
+/** Loads the names of the values in the result, for each dimension. */
 export async function loadDisplayNames(
   gateway: Gateway,
   organizationId: string,

@@ -68,7 +68,7 @@ async function reset({ gateway, clock }: TestServer): Promise<void> {
   await gateway.db.deleteFrom('instance').where('name', '=', 'dataset_session_window').execute()
 }
 
-/** As `GET /datasets/...` returns it. */
+/** Reads `GET /datasets/...`. */
 async function read(server: TestServer, path: string, key?: string) {
   const { status, body, headers } = await server.call('GET', path, key ? { key } : {})
   return { status, body, headers, data: body.data, message: body.error?.message }

@@ -120,7 +120,7 @@ async function buildRankingsMeta(
   }
 }
 
-/** Before anything is published, the data is as of now. */
+/** Reads the time of the last publication; the current time before the first. */
 async function readAsOf({ db, clock }: Gateway): Promise<string> {
   return (await readPublicationTime(db)) ?? new Date(clock.now()).toISOString()
 }

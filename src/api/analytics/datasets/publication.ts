@@ -2,11 +2,11 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { countOrganizations, findOperatorOrganization } from '../../../identity/organizations.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 
-/** Where there are several organizations: fewer could be recognized in a figure. */
+/** Minimum for an installation with several organizations: fewer could be recognized in a figure. */
 const defaultMinOrganizations = 5
 const licenseUrl = 'https://creativecommons.org/licenses/by/4.0/'
 
-/** How many organizations a figure needs; 404 if the operator does not publish any. */
+/** Resolves the number of organizations that a figure needs; 404 if the operator does not publish datasets. */
 export async function resolveMinOrganizations({ db, settings }: Gateway): Promise<number> {
   const { publish, min_organizations } = settings.datasets
   if (!publish)

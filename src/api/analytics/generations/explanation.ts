@@ -241,7 +241,7 @@ function describeError({ code, provider_code, message }: JsonObject, isAccountVi
   }
 }
 
-/** As far as their times are known. */
+/** Lists the stages of a request whose times are known. */
 function listStages(row: GenerationRow, attempts: readonly Attempt[]): Explanation['stages'] {
   const { dispatch_ms, first_token_ms, latency_ms } = row
   if (dispatch_ms === null) return []

@@ -23,7 +23,7 @@ const text = z.string().min(1).max(256)
 const statusList = new RegExp(`^(?:${logStatuses.join('|')})(?:,(?:${logStatuses.join('|')}))*$`)
 const decimal = /^\d{1,9}(?:\.\d{1,9})?$/
 
-/** Which requests are meant; all filters must match. */
+/** Filters that select requests; all of them must match. */
 export const logFilters = z.strictObject({
   from: utcTimestamp.optional().describe('Requests that arrived at this time or later.'),
   to: utcTimestamp.optional().describe('Exclusive.'),
@@ -103,12 +103,12 @@ export async function resolveLogSelection(request: LogRequest, filters: LogFilte
   }
 }
 
-/** Such requests never completed. */
+/** Whether the filter selects requests of a crash, which never completed. */
 function isOfCrash({ flag }: LogFilters): boolean {
   return flag === 'interrupted' || flag === 'unrecovered'
 }
 
-/** How far the clock of a record may be from that of its request id. */
+/** Tolerance between the clock of a record and that of its request id. */
 const idToleranceMs = 10 * 60_000
 
 /** A request id of this server has its time, which is then the only period that is searched. */
@@ -125,7 +125,7 @@ function resolvePeriod(
   return { from: period.from ?? near[0] ?? null, to: period.to ?? near[1] ?? null }
 }
 
-/** In the precision of the records, so that texts compare as times do. */
+/** Converts to the precision of the records, so that texts compare as times do. */
 function toStoredTime(time: string | undefined): string | null {
   return time === undefined ? null : new Date(time).toISOString()
 }
@@ -138,7 +138,7 @@ function toFlag(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value)
 }
 
-/** On columns that refused requests have too. */
+/** Builds conditions on columns that rejected requests have, too. */
 function listSharedConditions(filters: LogFilters): Condition[] {
   return [
     ...anyOf(['error_code'], filters.error_code),
@@ -156,7 +156,7 @@ function listSharedConditions(filters: LogFilters): Condition[] {
   ]
 }
 
-/** On what only a request that reached a provider has. */
+/** Builds conditions on columns that only requests which reached a provider have. */
 function listServedConditions({ catalog }: Gateway, filters: LogFilters): Condition[] {
   const { provider, is_byok, min_cost } = filters
   const slug = provider && (catalog.providerByName.get(provider)?.slug ?? provider)

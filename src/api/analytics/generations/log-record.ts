@@ -75,13 +75,13 @@ interface Names {
   workspaces: ReadonlyMap<string, string>
 }
 
-/** What the list shows of other tables. */
+/** Values from other tables that the list shows. */
 interface RelatedRecords extends Names {
-  /** What requests on behalf of a generation cost. */
+  /** Costs of nested requests, by generation. */
   nestedCosts: ReadonlyMap<string, bigint>
 }
 
-/** With the names of what they refer to. An inference key is shown no names of other keys and of members. */
+/** Builds log records with the names they refer to. An inference key sees no names of other keys and of members. */
 export async function toLogRecords(
   gateway: Gateway,
   caller: Caller,
@@ -116,7 +116,7 @@ async function loadNames({ db }: Gateway, caller: Caller, entries: readonly LogE
   }
 }
 
-/** What both kinds of requests have. */
+/** Fields that served and rejected requests have in common. */
 function toSharedFields({ keys, users, workspaces }: Names, row: GenerationRow | RefusedRow) {
   const { user_id, workspace_id, app_url, app_title } = row
   return {

@@ -9,11 +9,11 @@ import { sourceSilences } from '../../../platform/http/response-traits.ts'
 import { type LogFilters, type LogRequest, resolveLogSelection } from './filters.ts'
 import { toLogRecords } from './log-record.ts'
 
-/** How often a silent stream sends a comment, and what its caller may see is determined again. */
+/** Interval at which a silent stream sends a comment and the caller's reach is determined again. */
 const heartbeatMs = 15_000
 /** Entries of one second; there are more than anyone can read. */
 const maxEntries = 100
-/** What waits for a slow reader before it is disconnected. */
+/** Unread bytes above which a slow reader is disconnected. */
 const maxWaitingBytes = 256 * 1024
 
 interface StreamRequest extends LogRequest {

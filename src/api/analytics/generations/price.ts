@@ -37,7 +37,7 @@ type PriceLine = z.input<typeof priceLine>
 /** A nano-dollar, in the unit of exact amounts. */
 const nano = 10n ** BigInt(amountDecimals - 9)
 
-/** How the charge was computed. */
+/** Explains how the charge was computed. */
 export function explainPrice(
   catalog: Catalog,
   row: GenerationRow,
@@ -117,7 +117,7 @@ function toPriceLine({ kind, name, quantity, unit, rate, amount }: Line): PriceL
   }
 }
 
-/** Without an exponent and without trailing zeros. */
+/** Formats a decimal without an exponent and without trailing zeros. */
 function formatDecimal(value: bigint, decimals: number): string {
   const digits = (value < 0n ? -value : value).toString().padStart(decimals + 1, '0')
   const text = `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`.replace(/\.?0+$/, '')

@@ -55,7 +55,7 @@ export function listFailedAttempts({ attempts }: Pick<GenerationRow, 'attempts'>
   return asObjects(JSON.parse(attempts)).filter(({ in_reply }) => in_reply !== true)
 }
 
-/** How a reply that had begun broke off. */
+/** Finds the attempt whose reply began and broke off. */
 export function findBrokenReply({ attempts }: Pick<GenerationRow, 'attempts'>): JsonObject | undefined {
   return asObjects(JSON.parse(attempts)).find(({ in_reply }) => in_reply === true)
 }

@@ -155,7 +155,7 @@ export const generationRecord = z
 
 type GenerationRecord = z.input<typeof generationRecord>
 
-/** What is stored of a generation in other tables. */
+/** Values of a generation from other tables. */
 export interface RelatedRecords {
   appId: number | null
   hits: readonly HitRow[]
@@ -217,7 +217,7 @@ function sumNested(lines: readonly LineRow[]): bigint {
   return lines.reduce((sum, { kind, cost_nanos }) => (kind === 'request' ? sum + cost_nanos : sum), 0n)
 }
 
-/** What the plugins and the server tools searched and read. */
+/** Counts the search results and fetches of plugins and server tools. */
 function describeWeb(
   lines: readonly LineRow[],
 ): Pick<GenerationRecord, 'web_search_engine' | 'num_search_results' | 'num_fetches'> {

@@ -13,7 +13,7 @@ type DescribeRemedies = (refusal: Refusal) => string[]
 
 const maxExcluded = 10
 
-/** What would have let a refused request pass; empty if the message says it all. */
+/** Describes changes that would have let a rejected request pass; empty if the message already says it. */
 export function describeRemedies(row: RefusedRow, plan: RecordedPlan | null): string[] {
   const details: JsonObject = JSON.parse(row.details)
   const describe = remedies[row.error_code as ErrorCode]
@@ -51,7 +51,7 @@ const remedies: Partial<Record<ErrorCode, DescribeRemedies>> = {
       .map(({ field, message }) => `Change ${asString(field)}: it ${asString(message)}.`),
 }
 
-/** By how much a limit was too low. */
+/** Describes by how much a limit was too low. */
 function describeLimit(raise: string, call: string): DescribeRemedies {
   return ({ details }) => {
     const needed = asNumber(details.needed)
@@ -79,7 +79,7 @@ function describeGuardrail(refusal: Refusal): string[] {
   ]
 }
 
-/** Without what excludes it, each of the endpoints would be a candidate. */
+/** Describes why endpoints were excluded: each would otherwise be a candidate. */
 function describeExclusions({ plan }: Refusal): string[] {
   const excluded = plan?.endpoints.excluded ?? []
   return excluded

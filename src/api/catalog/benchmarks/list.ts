@@ -10,7 +10,7 @@ import { isoNow } from '../../../platform/time/clock.ts'
 import { type ListedItem, toArenaItem, toIndexItem, toSearchItem, toServiceItem } from './items.ts'
 import { type BenchmarksQuery, isSearchQuery } from './query.ts'
 
-/** Where a result comes from, for attribution. */
+/** Sources of results, for attribution. */
 const origins: Record<BenchmarkSource, { citation: string; url: string | null }> = {
   'artificial-analysis': {
     citation: 'Artificial Analysis (https://artificialanalysis.ai)',

@@ -18,7 +18,7 @@ export function resolveProviderSlug(gateway: Gateway, name: string): string {
   throw invalidFieldError('provider', 'is not a known provider')
 }
 
-/** Such requests would cost only the fee, while the installation pays for the upstream. */
+/** Rejects a provider without keys: requests would cost only the fee, while the installation pays for the upstream. */
 export function rejectKeylessProvider({ catalog }: Gateway, slug: string): void {
   const known = catalog.providerByName.get(slug)
   if (known && isKeyless(known)) throw invalidFieldError('provider', 'does not use a key on this server')

@@ -63,7 +63,7 @@ export function deleteOverride(request: AuditedRequest, name: OverrideKey): Prom
   })
 }
 
-/** In force on this node before the response is sent; other nodes pick it up when they poll. */
+/** Changes the catalog of this node before the response is sent; other nodes pick the change up when they poll. */
 async function changeCatalog(
   request: AuditedRequest,
   work: (tx: Db, rows: OverrideRow[], record: RecordEvent) => Promise<OverrideRow[]>,

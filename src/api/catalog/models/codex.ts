@@ -30,7 +30,7 @@ export const codexModel = z
   })
   .meta({ id: 'CodexModel' })
 
-/** How much of a tool's output the client keeps, in tokens: the client's default. */
+/** Maximum tokens of a tool's output that the client retains: the client's default. */
 const maxToolOutputTokens = 10_000
 
 export function toCodexModel(model: Model, priority: number): z.input<typeof codexModel> {

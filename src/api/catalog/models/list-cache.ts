@@ -5,7 +5,7 @@ import { shareResult } from '../../../http/shared-body.ts'
 /** A list is up to a megabyte. */
 const maxLists = 16
 
-/** What the records of models are made from. */
+/** Inputs of model records, and the lists built from them. */
 interface Source {
   benchmarks: object
   lists: Map<string, object>

@@ -181,7 +181,7 @@ export const modelOperations = [
   ...geminiModelOperations,
 ]
 
-/** Both formats read a model at `/v1/models/{id}`. */
+/** Builds the response of `/v1/models/{id}`, where clients of both formats read a model. */
 function toModelResponse(gateway: Gateway, request: Request, { model, latest }: ResolvedModel) {
   if (isGeminiClient(request)) return Response.json(toGeminiModel(model))
   return toModelRecord(model, latest, findBenchmarks(gateway, model))

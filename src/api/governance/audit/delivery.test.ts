@@ -17,7 +17,7 @@ const webhook = startReceiver(async () => {
   await onRequest()
   return new Response(null, { status })
 })
-/** What each connection to the syslog server sent. */
+/** Text that each connection to the syslog server sent. */
 const received: string[] = []
 const syslog = createServer((socket) => {
   let text = ''
@@ -53,7 +53,7 @@ const write = ({ gateway, own }: TestServer, action: string, id: string) =>
     async (_tx, record) => record({ action, target: { type: action.split('.')[0] ?? '', id, name: 'näme' } }),
   )
 
-/** Also what the delivery itself adds to the log: that a signing secret was decrypted, which is written later. */
+/** Delivers entries, including the one that delivery itself adds later: that a signing secret was decrypted. */
 const deliver = async ({ gateway }: TestServer) => {
   for (let round = 0; round < 2; round++) {
     await runAuditDeliveries(gateway)

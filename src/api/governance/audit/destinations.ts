@@ -33,7 +33,7 @@ const tag = 'Admin'
 const idParam = z.object({ id: z.uuid().toLowerCase() })
 const destinationResponse = z.strictObject({ data: auditDestinationRecord })
 
-/** Of one organization. */
+/** Maximum destinations of one organization. */
 const maxDestinations = 50
 
 const listAuditDestinations = defineOperation({

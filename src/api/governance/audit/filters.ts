@@ -13,7 +13,7 @@ const text = z.string().min(1).max(256)
 /** The log of the organization, or that of events that belong to no organization. */
 export const chainField = z.enum(['organization', installationChain])
 
-/** Which entries are meant. */
+/** Filters that select entries. */
 export const auditFilters = z.object({
   action: text.optional().describe('Such as `key.update`.'),
   actor_type: z.enum(actorTypes).optional(),
@@ -43,7 +43,7 @@ export async function resolveSelection(
   return { ...rest, chainId: await resolveChain(gateway, caller, chain), from: start, to: end }
 }
 
-/** In the precision of the entries, so that texts compare as times do. */
+/** Converts to the precision of the entries, so that texts compare as times do. */
 function toStoredTime(time: string | undefined): string | null {
   return time === undefined ? null : new Date(time).toISOString()
 }

@@ -61,7 +61,7 @@ const unassignedResponse = z.strictObject({
   unassigned_count: z.int().describe('The number of keys or members that had this guardrail.'),
 })
 
-/** What differs between the assignments of keys and of members. */
+/** Differences between the assignments of keys and of members. */
 interface Assignees<Row, Assignment, Body> {
   plural: 'keys' | 'members'
   ids: { listAll: string; list: string; assign: string; unassign: string }
@@ -76,7 +76,7 @@ interface Assignees<Row, Assignment, Body> {
   requireIds(tx: Db, guardrail: GuardrailRow, names: string[]): Promise<(number | string)[]>
 }
 
-/** As many names as fit into a value of the audit log. */
+/** Number of names that fit into a value of the audit log. */
 const namesPerEvent = 25
 
 const reading = { tag, permission: 'guardrails:read' } as const

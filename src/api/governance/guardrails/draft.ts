@@ -29,13 +29,13 @@ function parseDraft(gateway: Gateway, organizationId: string, body: DraftBody): 
 }
 
 interface DraftTarget {
-  /** Whose key, limits and credentials the context has. */
+  /** Key whose limits and credentials the context has. */
   key: ApiKey
   /** The layer whose guardrail the draft replaces; null: the draft applies alone. */
   layer: Layer | null
 }
 
-/** What would apply to a key with the draft. */
+/** Builds the context that a key would have with the draft. */
 export async function buildDraftContext(
   gateway: Gateway,
   body: DraftBody,

@@ -8,11 +8,13 @@ import { builtinSlug, filterAction, filterScope, scanScope } from './record.ts'
 const maxLabelLength = 100
 const maxFilters = 100
 
-/** For all patterns of one guardrail together, as for a single one: every message is matched against them all. */
+/**
+ * Limits for all patterns of one guardrail together, as for a single one: every message is matched against all of them.
+ */
 const maxPatternCharacters = 100_000
 const maxPatternSize = 110_000
 
-/** For the patterns of replies together, which run on every piece of a stream. */
+/** Limit for the patterns of replies together, which run on every piece of a stream. */
 const maxReplyPatternSize = 2000
 
 const builtinInput = z

@@ -48,7 +48,7 @@ interface RuleTotal {
   matches: number
 }
 
-/** What a draft would have done to the prompts that were examined. */
+/** Outcomes that a draft would have had for the prompts that were examined. */
 export class HistoryTotals {
   examined = 0
   newestId: string | null = null

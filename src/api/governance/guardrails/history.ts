@@ -60,7 +60,7 @@ export const historyOperation = defineOperation({
   },
 })
 
-/** Which stored prompts a caller has had examined: filters and totals tell something about them. */
+/** Records the stored prompts that a caller has had examined: filters and totals reveal something about them. */
 async function recordReading(
   request: AuditedRequest,
   { examined, newestId, oldestId }: HistoryTotals,
@@ -78,7 +78,7 @@ async function recordReading(
   )
 }
 
-/** Until a bound is reached; `last` is null if all were examined. */
+/** Examines prompts until a bound is reached; `last` is null if all were examined. */
 async function examine(
   gateway: Gateway,
   rules: ContentRules | null,

@@ -9,7 +9,7 @@ import { queryBoolean } from '../../../platform/validation/query-params.ts'
 import { utcTimestamp } from '../../../platform/validation/time-schema.ts'
 import { requireKey } from './draft.ts'
 
-/** Which hits are meant. */
+/** Filters that select hits. */
 export const hitFilters = z.strictObject({
   layer: z.enum(layerNames).optional().describe('Hits of a rule that the guardrail of this layer has.'),
   rule: z.string().min(1).max(256).optional(),
@@ -45,7 +45,7 @@ export async function resolveFilters(
   return { layer, rule, action, enforced, direction, workspaceIds, scope }
 }
 
-/** In the precision of the records, so that texts compare as times do. */
+/** Converts to the precision of the records, so that texts compare as times do. */
 function toStoredTime(text: string | undefined): string | null {
   return text === undefined ? null : new Date(text).toISOString()
 }

@@ -38,7 +38,7 @@ export async function findGuardrail(
     .executeTakeFirst()
 }
 
-/** As `tryLockWorkspace`; the workspace is locked first if both are needed. */
+/** Locks a guardrail, like `tryLockWorkspace`; the workspace is locked first if both are needed. */
 export async function tryLockGuardrail(
   tx: Db,
   organizationId: string,
@@ -60,7 +60,7 @@ export interface NewGuardrail {
   settings: Partial<GuardrailSettings> & Pick<GuardrailSettings, 'name'>
 }
 
-/** With the defaults of settings that were not sent. */
+/** Builds a row with the defaults of settings that were not sent. */
 export function buildGuardrailRow(
   clock: Clock,
   { id, organizationId, workspaceId, settings }: NewGuardrail,
@@ -142,7 +142,7 @@ function nameConflictError(error: unknown, name: string | undefined): unknown {
     : error
 }
 
-/** Its assignments are deleted with it. */
+/** Deletes a guardrail; its assignments are deleted with it. */
 export async function deleteGuardrail(tx: Db, id: string): Promise<void> {
   await tx.deleteFrom('guardrails').where('id', '=', id).execute()
 }
@@ -220,7 +220,7 @@ export async function lockMembers(tx: Db, organizationId: string, ids: string[])
   return rows.map((row) => row.id)
 }
 
-/** Where the assignments of keys or members are stored. */
+/** The storage of the assignments of keys or members. */
 export interface AssignmentTable {
   table: 'guardrail_keys' | 'guardrail_members'
   idColumn: 'key_id' | 'user_id'
@@ -307,7 +307,7 @@ export type KeyName = Pick<ApiKey, 'hash' | 'name'>
 /** Well below the number of parameters that either database accepts in one statement. */
 const keysPerStatement = 500
 
-/** By id; deleted keys are absent. */
+/** Loads key names by id; deleted keys are absent. */
 export async function loadKeyNames(
   db: Db,
   organizationId: string,

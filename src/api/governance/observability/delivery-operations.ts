@@ -209,7 +209,7 @@ function resolveState(gateway: Gateway, target: DeliveryTarget): z.output<typeof
   return typeof channel === 'string' || target.state.failures > 0 ? 'failing' : 'active'
 }
 
-/** What is queued for a disabled destination is dropped. */
+/** Rejects a disabled destination, whose queue is dropped. */
 async function assertEnabled(db: Db, id: string): Promise<void> {
   const target = await findTarget(db, id)
   const reason = target ? findDisabledReason(target) : null

@@ -23,7 +23,7 @@ const broadcastFields = [
 
 type BroadcastSettings = Pick<SharingSettings, (typeof broadcastFields)[number]>
 
-/** What a new destination would share besides metadata; null if nothing. */
+/** Finds the first setting of a new destination that shares more than metadata; null if none does. */
 export function findSharing(
   created: BroadcastSettings & Pick<SharingSettings, 'privacy_mode'>,
 ): Weakening | null {
@@ -51,7 +51,7 @@ function findBroadcast(before: BroadcastSettings | null, after: BroadcastSetting
   return field ? { field, problem: 'cannot be switched on' } : null
 }
 
-/** Of a destination that gets content: more requests, or another recipient. */
+/** Finds a change by which a destination with content gets more requests, or another recipient. */
 function findWidening(
   before: SharingSettings,
   after: SharingSettings,

@@ -4,7 +4,7 @@ import { findActiveMember, type Member } from '../../../identity/members.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 
 const recentMs = 15 * 60_000
-/** For the descriptions of operations. */
+/** Note in the descriptions of operations. */
 export const recentSignInNote = 'Requires a sign-in within the last 15 minutes.'
 
 /** Whether the member proved who they are a moment ago: a session that was left open or stolen did not. */

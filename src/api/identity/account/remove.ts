@@ -6,7 +6,7 @@ import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { assertRecentlySignedIn } from './recent.ts'
 
 interface Removal {
-  /** For the audit log. */
+  /** Action in the audit log. */
   action: string
   /** The message of the 404. */
   missing: string

@@ -18,7 +18,7 @@ interface KeyFilter {
   visible: VisibleKeys
   includeDisabled: boolean
   offset: number
-  /** In their name or label. */
+  /** Text to find in the name or label. */
   text: string | undefined
 }
 
@@ -69,7 +69,7 @@ export type KeyChanges = Partial<
   Pick<ApiKeyTable, 'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit'>
 >
 
-/** As `tryLockWorkspace`: undefined once it is deleted. */
+/** Locks a key, like `tryLockWorkspace`: undefined once it is deleted. */
 export async function lockKey(tx: Db, organizationId: string, hash: string): Promise<ApiKey | undefined> {
   return tx
     .updateTable('api_keys')

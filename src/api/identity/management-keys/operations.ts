@@ -173,7 +173,7 @@ function rejectPastExpiry({ clock }: Gateway, expiresAt: string | null | undefin
     throw invalidFieldError('expires_at', 'is in the past')
 }
 
-/** With a key that outlives it, a key that expires would have no end. */
+/** Rejects a key that outlives the caller's key: otherwise a key that expires would have no end. */
 function rejectLongerLife({ key, session }: Caller, expiresAt: string | null): void {
   if (session || key.expires_at === null) return
   if (expiresAt === null || Date.parse(expiresAt) > Date.parse(key.expires_at))

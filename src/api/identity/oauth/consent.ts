@@ -32,7 +32,7 @@ const linkFields = ['callback_url', 'code_challenge', 'code_challenge_method', '
 /** The fields the member fills in; an empty field counts as absent. */
 const choiceFields = ['limit', 'usage_limit_type']
 
-/** Where a member may create keys. */
+/** Resolves the scope within which a member may create keys. */
 async function resolveKeyScope({ db }: Gateway, member: Member): Promise<Scope> {
   return resolveScope(await loadMemberGrant(db, member), 'keys:write')
 }

@@ -12,7 +12,7 @@ import { findOrCreateApp, saveCode } from './store.ts'
 interface CodeOwner {
   organizationId: string
   userId: string | null
-  /** Where the owner may create keys. */
+  /** Scope within which the owner may create keys. */
   scope: Scope
   origin: AuditOrigin
 }

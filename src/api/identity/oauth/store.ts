@@ -119,7 +119,10 @@ export async function revokeKey(request: AuditedRequest, { key_id }: AuthCode): 
   })
 }
 
-/** For the audit log. An app that redeems a code sends no credential, so the organization is that of the key. */
+/**
+ * Describes a key for the audit log. An app that redeems a code sends no credential, so the organization is that of the
+ * key.
+ */
 function describeKey({ hash, name, workspace_id, organization_id }: ApiKey) {
   const target = { type: 'key', id: hash, name }
   return { target, workspaceId: workspace_id, organizationId: organization_id }

@@ -9,7 +9,7 @@ export interface ConsentView {
   workspaceName: string
   requested: CodeRequest
   csrf: string
-  /** In USD, over the lifetime of the key; null if the role sets no limit. */
+  /** Maximum limit over the lifetime of the key, in USD; null if the role sets none. */
   maxKeyLimit: number | null
 }
 

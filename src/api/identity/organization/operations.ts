@@ -231,7 +231,7 @@ async function changeLimit(tx: Db, { clock }: Gateway, { id }: Member, body: Lim
   return toLimitColumns(await changeMemberLimit(tx, clock, id, { limit, reset }))
 }
 
-/** As they are shown in the audit log. */
+/** Columns of a limit as shown in the audit log. */
 function toLimitColumns(limit: MemberLimit | null) {
   return { limit_nanos: limit?.limit_nanos ?? null, limit_reset: limit?.limit_reset ?? null }
 }

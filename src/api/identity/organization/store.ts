@@ -8,7 +8,7 @@ interface MemberFilter {
   /** Only members of these. Null: all of the organization. */
   workspaceIds: readonly string[] | null
   ids: readonly string[] | undefined
-  /** In their name, address or id. */
+  /** Text to find in the name, address or id. */
   text: string | undefined
 }
 

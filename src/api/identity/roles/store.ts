@@ -50,7 +50,7 @@ export async function countAssignments(tx: Db, organizationId: string, roleId: s
   return count
 }
 
-/** Those in the given workspaces, or all if `workspaceIds` is null. */
+/** Lists the assignments in the given workspaces, or all if `workspaceIds` is null. */
 export async function listAssignments(
   db: Db,
   userId: string,

@@ -22,7 +22,7 @@ const text = z
   .min(1)
   .max(16 * 1024)
 
-/** What browsers send; fields that are not read are ignored. */
+/** The assertion that browsers send; other fields are ignored. */
 const assertion = z.object({
   id: text,
   rawId: text,

@@ -98,7 +98,7 @@ function toSsoSession({ vault }: Gateway, proof: SignInProof, tokenHash: string)
   }
 }
 
-/** What happens before the member is known. */
+/** Origin of audit events before the member is known. */
 export function ssoOriginOf(gateway: Gateway, request: Request, connection: SsoConnection): AuditOrigin {
   return { ...originOf(gateway, request), organizationId: connection.organization_id }
 }

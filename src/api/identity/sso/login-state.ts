@@ -17,7 +17,7 @@ const loginState = z.strictObject({
   expiresAt: z.number(),
 })
 
-/** What the gateway remembers of a sign-in that the provider has to confirm. */
+/** The state of a sign-in that the provider has to confirm. */
 export type LoginState = z.output<typeof loginState>
 
 export function newExpiry({ clock }: Gateway): number {

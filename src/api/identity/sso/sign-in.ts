@@ -62,7 +62,7 @@ function forwardToProvider(
   return renderForwardPage(gateway, { title: 'Single sign-on', link: `Continue to ${name}`, url })
 }
 
-/** Where the provider sends the browser back to. */
+/** Handles the address to which the provider sends the browser back. */
 async function receiveCallback(gateway: Gateway, request: PathRequest): Promise<Response> {
   limitRequests(gateway, request, 'callback')
   const login = readLoginState(gateway, request)

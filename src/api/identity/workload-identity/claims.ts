@@ -1,7 +1,7 @@
 import { type Condition, compileCondition } from '../../../platform/cel/condition.ts'
 import { CelError } from '../../../platform/cel/tokens.ts'
 
-/** What a condition can read of a subject token. */
+/** The claims of a subject token that a condition can read. */
 export interface SubjectClaims {
   subject: string
   audience: string

@@ -66,7 +66,7 @@ export async function exchangeToken(exchange: Exchange) {
 
 const action = 'workload_token.issue'
 
-/** What is sent may be anything; a policy has the id of a record. */
+/** Normalizes a policy id for records: a client may send anything, and a policy id is a UUID. */
 function toKnownForm(policyId: string): string {
   return uuidPattern.test(policyId) ? policyId.toLowerCase() : 'unknown'
 }

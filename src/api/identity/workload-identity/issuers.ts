@@ -203,7 +203,7 @@ export const issuerOperations = [
   deleteWorkloadIssuer,
 ]
 
-/** Its addresses are resolved and checked again when they are connected to. */
+/** Rejects a forbidden address; addresses are resolved and checked again on connection. */
 function assertAddress(gateway: Gateway, field: string, url: string | null | undefined): void {
   if (url === null || url === undefined) return
   const problem = findUrlProblem(URL.parse(url), gateway.settings.egress.allow_private)

@@ -223,7 +223,7 @@ export const policyOperations = [
   deleteWorkloadPolicy,
 ]
 
-/** Without one of them every workload of the issuer would be accepted. */
+/** Requires a subject or a condition: without one, every workload of the issuer would be accepted. */
 function assertRule({ subject, condition }: Pick<Policy, 'subject' | 'condition'>): void {
   if (subject === null && condition === null)
     throw invalidFieldError('subject', 'is required, unless there is a condition')

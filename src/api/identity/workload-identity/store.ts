@@ -116,7 +116,7 @@ export async function deletePolicy(tx: Db, id: string): Promise<void> {
   await tx.deleteFrom('workload_policies').where('id', '=', id).execute()
 }
 
-/** For an exchange, whose caller belongs to no organization yet. */
+/** Finds the policy of an exchange, whose caller belongs to no organization yet. */
 export async function findExchangePolicy(
   db: Db,
   id: string,

@@ -7,7 +7,7 @@ import { meetsCondition, type SubjectClaims } from './claims.ts'
 import { maxSubjectLength } from './policies.ts'
 import { algorithmsOf, type Issuer, type Policy } from './store.ts'
 
-/** Why a token was refused. Only the audit log of the organization has it. */
+/** The reason why a token was rejected. It appears only in the audit log of the organization. */
 export class Refusal extends Error {
   /** The subject, once the signature proved it. */
   readonly subject: string | null

@@ -17,7 +17,7 @@ import { deleteBudget, listBudgets, putBudget, type WorkspaceBudget } from './st
 
 const tag = 'Workspaces'
 
-/** From the shortest interval to the longest: each budget must be larger than those before it. */
+/** Intervals, shortest first: each budget must be larger than those before it. */
 const intervals = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 const interval = z.enum(intervals)
 

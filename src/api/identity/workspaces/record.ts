@@ -161,7 +161,7 @@ export function toWorkspaceRecord(workspace: Workspace): z.input<typeof workspac
   }
 }
 
-/** For the audit log. */
+/** Describes a workspace for the audit log. */
 export function describeWorkspace({ id, name }: Workspace) {
   return { target: { type: 'workspace', id, name }, workspaceId: id }
 }

@@ -19,7 +19,7 @@ interface WorkspaceFilter {
   /** Null: all of the organization. */
   reachable: readonly string[] | null
   ids: readonly string[] | undefined
-  /** In their name or slug. */
+  /** Text to find in the name or slug. */
   text: string | undefined
 }
 
@@ -106,7 +106,7 @@ export async function listUsersInWorkspace(
   return rows.map((row) => row.user_id)
 }
 
-/** Also ends the roles that the members have there, and the codes of apps for them. */
+/** Removes members from a workspace, with their roles there and their authorization codes for it. */
 export async function removeFromWorkspace(
   tx: Db,
   workspaceId: string,

@@ -40,7 +40,7 @@ function findWiderLogging(before: LoggingSettings, after: LoggingSettings): Weak
   return isWider ? { field: 'io_logging_api_key_ids', problem: 'cannot be extended' } : null
 }
 
-/** Of a new workspace, which has no destinations. */
+/** Finds a setting by which a new workspace, which has no destinations, would store or share content. */
 export function findLogging(created: Partial<LoggingSettings>): Weakening | null {
   const nothing = {
     io_logging_enabled: 0,

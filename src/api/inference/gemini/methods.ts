@@ -66,7 +66,7 @@ import { parseRequestUrl } from '../../../platform/http/request-url.ts'
 import { asString, type JsonObject } from '../../../platform/json/json-values.ts'
 import { validateInput } from '../../../platform/validation/validate-input.ts'
 
-/** What the path asks of a model, after the colon. The body of a request has its model. */
+/** The method after the colon of a path. The body of a request has its model. */
 interface GeminiMethod {
   body: z.ZodType
   handle(gateway: Gateway, request: IncomingRequest): Promise<Response>
@@ -142,7 +142,7 @@ function findCloudModel(request: Request): string | undefined {
   return /\/((?:projects\/[^/]+\/locations\/[^/]+\/)?publishers\/.+):\w+$/.exec(pathname)?.[1]
 }
 
-/** Of any method, for openapi.json. */
+/** The body of any method, for openapi.json. */
 export const methodBody = z.union([
   geminiBody,
   embedContentBody,

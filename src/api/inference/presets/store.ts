@@ -59,7 +59,7 @@ export interface NewPreset {
   creatorUserId: string | null
 }
 
-/** As `lockPreset`, but creates an absent preset: in one statement, so that there is no race. */
+/** Locks a preset, like `lockPreset`, but creates an absent one: in one statement, so that there is no race. */
 export async function lockOrCreatePreset(tx: Db, clock: Clock, input: NewPreset): Promise<Preset> {
   const now = isoNow(clock)
   return tx
@@ -135,7 +135,7 @@ export async function updatePreset(
     .executeTakeFirstOrThrow()
 }
 
-/** Its versions are deleted with it. */
+/** Deletes a preset; its versions are deleted with it. */
 export async function deletePreset(tx: Db, id: string): Promise<void> {
   await tx.deleteFrom('presets').where('id', '=', id).execute()
 }

@@ -9,7 +9,7 @@ type LimitInterval = (typeof windowNames)[Window] | 'minute'
 /** A limit as a client sees it: in USD or in requests. */
 export interface LimitPreview {
   kind: LimitKind | 'free_requests'
-  /** Whose spending is counted. */
+  /** Subject whose spending is counted. */
   subject: string
   interval: LimitInterval
   unit: 'usd' | 'requests'
@@ -24,7 +24,7 @@ export interface LimitPreview {
 /** Account totals are visible to management keys only; whether the request fits is visible to all. */
 const hiddenAmounts = { limit: null, spent: null, held: null }
 
-/** In the order of enforcement. */
+/** Limits in the order of enforcement. */
 export function toLimitPreviews(
   { free }: HoldRequest,
   { limits, free: used }: AdmissionPreview,

@@ -72,7 +72,7 @@ export function computeExpectedPrice(
   return roundUsd(sum)
 }
 
-/** To nano-dollars. */
+/** Rounds to nano-dollars. */
 function roundUsd(amount: number): number {
   return Math.round(amount * 1e9) / 1e9
 }

@@ -216,7 +216,7 @@ async function receiveOwnFile(context: FileContext) {
   return { file: toFileRecord(file), purpose }
 }
 
-/** What happened at the vendor: there is no record of it here. */
+/** Records a change at the vendor, which leaves no other record here. */
 async function recordVendorFile(
   context: FileContext,
   { hitOwner, access }: VendorStore,

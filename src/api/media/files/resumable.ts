@@ -54,7 +54,7 @@ export async function openUploadSession(
   return { session, caller }
 }
 
-/** What a member may do can have changed since their session started the upload. */
+/** Resolves the scope again: a member's permissions can have changed since the session started the upload. */
 async function resolveUploadScope(gateway: Gateway, caller: Caller): Promise<Scope> {
   if (caller.key.source !== 'session') return authorize(gateway, caller, 'files:write')
   const member = await requireMember(gateway.db, caller.organizationId, caller.userId ?? '')

@@ -113,9 +113,9 @@ export const fileDeleteResponse = z
   .meta({ id: 'FileDeleteResponse' })
 
 /**
- * By the header that one vendor's clients must send, by what only the other's send (`speaksVendorB`: in the
- * query or the form), and by the path: clients of other services append to `/v1`. Never by the user agent,
- * which every language sets differently.
+ * Detects the client's format by the header that one vendor's clients must send, by what only the other's send
+ * (`speaksVendorB`: in the query or the form), and by the path: clients of other services append to `/v1`. Ignores the
+ * user agent, which every language sets differently.
  */
 export function detectShape(request: Request, speaksVendorB = false): Shape {
   if (request.headers.has('anthropic-version')) return 'vendor_a'

@@ -8,17 +8,17 @@ import { stripAbsolutePath, validateFilename } from './filename.ts'
 import { detectShape, type Purpose, uploadPurposes } from './shapes.ts'
 import { canBeAccepted, headBytes, sniffType } from './sniff.ts'
 
-/** For everything in a form other than the file's bytes. */
+/** Maximum bytes of a form besides the file's own. */
 const maxFormBytes = 1024 * 1024
 
-/** Of the form of an upload. */
+/** Maximum bytes of the form of an upload. */
 export function maxUploadBytes({ files }: Settings): number {
   return files.max_bytes + maxFormBytes
 }
 
 const maxFieldBytes = 1024
 
-/** What the storage of an upload accepts. */
+/** Rules of the storage that an upload goes to. */
 export interface UploadRules {
   /** The fields besides the file. */
   fields: readonly string[]

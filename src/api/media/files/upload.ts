@@ -28,7 +28,7 @@ const ownRules: UploadRules = {
 
 export interface ReceivedFile<T> {
   file: T
-  /** As the client sent it. */
+  /** Purpose that the client sent. */
   purpose: Purpose | undefined
 }
 

@@ -24,7 +24,7 @@ export interface VendorStore {
   access: ProviderAccess
   /** Ends when the client disconnects. */
   signal: AbortSignal
-  /** What the policy says about the content of files. */
+  /** Rules of the policy for the content of files. */
   contentRules: ContentRules | null
   hitOwner: HitOwner
 }

@@ -13,12 +13,12 @@ import { JsonError } from '../../../platform/json/json-error.ts'
 import type { JsonObject } from '../../../platform/json/json-values.ts'
 import { joinBytes } from '../../../platform/text/join-bytes.ts'
 
-/** For everything in a form other than the recording. */
+/** Maximum bytes of a field other than the recording and references. */
 const maxFieldBytes = 256 * 1024
 /** Recordings of known speakers, as data URLs. */
 const referencesField = 'known_speaker_references'
 const maxFields = 100
-/** Of a field that is JSON. */
+/** Maximum values of a field that is JSON. */
 const maxValues = 20_000
 export const maxFormBytes = maxRecordingBytes + 4 * maxReferenceCharacters + 1024 * 1024
 

@@ -6,7 +6,7 @@ const dayMs = 86_400_000
 /** The part of a window that must have passed: a few early requests say nothing about its end. */
 const minPassedShare = 0.05
 
-/** In milliseconds; null for a total, which has no end. */
+/** Finds the bounds of a window in milliseconds; null for a total, which has no end. */
 export function findWindowBounds(window: Window, now: number): { start: number; end: number } | null {
   if (window === 'total') return null
   if (window === 'day') return boundsOf(utcDay(now), dayMs)
@@ -20,7 +20,7 @@ function boundsOf(firstDay: string, length: number) {
   return { start, end: start + length }
 }
 
-/** What is spent at the end of the window if spending continues at its average so far; null if it is too early. */
+/** Forecasts the spending at the end of the window from its average so far; null if it is too early. */
 export function forecastSpend(window: Window, spent: bigint, now: number): bigint | null {
   const bounds = findWindowBounds(window, now)
   if (!bounds) return null

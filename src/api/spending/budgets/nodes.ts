@@ -16,7 +16,7 @@ import { utcDay } from '../../../platform/time/time.ts'
 import { type BudgetNode, type NodeLimit, statusOf, toLimitRecord, toWindowRecords } from './record.ts'
 import { type BudgetRow, loadBudgetsOf, loadKeyGuardrails, loadMemberGuardrails } from './store.ts'
 
-/** How the keys that no member created are named in an id. */
+/** Owner in the id of keys that no member created. */
 export const noMember = 'none'
 
 export const nodeIds = {
@@ -166,7 +166,7 @@ interface KeyOwner {
   seesCredits: boolean
 }
 
-/** Of keys with the same owner: what applies to all of them is loaded once. */
+/** Loads nodes of keys with the same owner: what applies to all of them is loaded once. */
 export async function loadKeyNodes(
   gateway: Gateway,
   keys: readonly ApiKey[],

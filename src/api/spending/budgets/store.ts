@@ -34,7 +34,7 @@ export function listWorkspacesAfter(
   return query.orderBy('created_at').orderBy('id').limit(limit).execute()
 }
 
-/** Those who are in the workspace, or created keys there. */
+/** Selects the members of a workspace, and those who created keys there. */
 function selectMembersOf(db: Db, { organization_id, id: workspaceId }: Workspace) {
   return db
     .selectFrom('members')

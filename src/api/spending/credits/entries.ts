@@ -60,7 +60,7 @@ export const listCreditEntriesOperation = defineOperation({
   },
 })
 
-/** In the precision of the entries, so that texts compare as times do. */
+/** Converts to the precision of the entries, so that texts compare as times do. */
 function toStoredTime(time: string | undefined): string | null {
   return time === undefined ? null : new Date(time).toISOString()
 }

@@ -5,7 +5,7 @@ import type { Scope } from '../../../identity/permissions/grant.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { type FoundRow, isOneOf, type TextSearch } from './tables.ts'
 
-/** So few keys share this many characters that all of them can be read. */
+/** Prefix of a hash, long enough that few keys share it and all of them can be read. */
 const hashPrefix = /^[0-9a-f]{6,64}$/
 
 interface FoundKeys {
@@ -13,7 +13,7 @@ interface FoundKeys {
   isComplete: boolean
 }
 
-/** By the beginning of their hash, and by what is anywhere in their name or label. */
+/** Finds keys by the beginning of their hash, and by any part of their name or label. */
 export async function findKeys(
   db: Db,
   { organizationId, scope, text, limit }: TextSearch,

@@ -11,7 +11,7 @@ import { type FoundRow, namedTables, searchTable, type TextSearch } from './tabl
 
 type TableKind = keyof typeof namedTables
 
-/** What a caller must be allowed to read. */
+/** Permissions that a caller needs to search each table. */
 const tablePermissions: Record<TableKind, Permission> = {
   workspace: 'workspaces:read',
   member: 'members:read',
@@ -87,7 +87,7 @@ function toResult(kind: TableKind, { id, name, description, workspace_id }: Foun
   return { kind, id, name: name || description || id, description, workspace_id }
 }
 
-/** Those that the caller could read about; what cannot be reached now is found, too. */
+/** Finds models that the caller may view, including those that are unavailable now. */
 async function findModels(viewer: ModelViewer, { text, limit }: Pick<TextSearch, 'text' | 'limit'>) {
   const lowered = text.toLowerCase()
   const models = await listReachableModels(viewer, { include_unavailable: true })

@@ -18,11 +18,11 @@ export interface NamedTable {
   name: RawBuilder<string>
   description: RawBuilder<string | null>
   workspaceId: RawBuilder<string | null>
-  /** What is compared with the text. */
+  /** Columns that are compared with the text. */
   columns: readonly string[]
-  /** Those that are not deleted. */
+  /** Condition of rows that are not deleted. */
   isLive: RawBuilder<boolean>
-  /** Those within the scope of the caller. */
+  /** Condition of rows within the scope of the caller. */
   isVisible: (scope: Scope) => RawBuilder<boolean>
 }
 
@@ -33,7 +33,7 @@ export interface TextSearch {
   limit: number
 }
 
-/** Those whose name begins with the text come first. */
+/** Searches a table; rows whose name begins with the text come first. */
 export async function searchTable(
   db: Db,
   named: NamedTable,

@@ -18,7 +18,7 @@ const counted: Record<CountedQueue, Pick<Queue, 'name' | 'description'>> = {
   backgroundResponses: { name: 'background_responses', description: 'Responses in the background.' },
 }
 
-/** What waits to be done, in the whole installation; `ledger` is that of this node. */
+/** Measures the queues of the whole installation; `ledger` is that of this node. */
 export async function measureQueues(gateway: Gateway): Promise<Queue[]> {
   const { db, ledger, metrics } = gateway
   const queues: Queue[] = [

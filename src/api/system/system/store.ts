@@ -9,7 +9,7 @@ const maxAuditDestinations = 1000
 /** The newest requests that the overhead is computed from. */
 const maxSampled = 1000
 
-/** What is counted: each is read from an index, or from a table that has only what waits. */
+/** Queries to count: each reads an index, or a table that has only waiting rows. */
 const waitingRows = {
   holds: sql`select 1 from holds`,
   rollUps: sql`select 1 from unrolled_generations`,

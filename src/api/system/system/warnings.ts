@@ -6,7 +6,7 @@ export interface Warning {
   message: string
 }
 
-/** What an operator should know before relying on the installation. */
+/** Lists warnings for an operator who is about to rely on the installation. */
 export function listWarnings({ config, settings, ledger }: Gateway, nodes: number): Warning[] {
   const isEmbedded = !isPostgresUrl(config.databaseUrl)
   const warnings: (Warning | false)[] = [

@@ -3,9 +3,9 @@ import { splitIntoChunks } from '../../../../identity/scim-grants.ts'
 import type { MembershipChange } from './membership.ts'
 import type { GroupRow } from './store.ts'
 
-/** As many ids as fit into a value of the audit log. */
+/** Number of ids that fit into a value of the audit log. */
 const idsPerEvent = 40
-/** Of one request; of larger changes only the number is recorded. */
+/** Members recorded by id per request; of larger changes the total is recorded, too. */
 const maxNamedMembers = 1000
 
 export function describeGroup({ id, display_name: name }: GroupRow) {

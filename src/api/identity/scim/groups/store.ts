@@ -49,7 +49,7 @@ export async function listGroups(
   return fetchPage(selectGroups(db, organizationId, await resolveNames(db, organizationId, branches)), page)
 }
 
-/** In the order of `listGroups`; for filters that SQL cannot express. */
+/** Lists groups in the order of `listGroups`; for filters that SQL cannot express. */
 export async function listFirstGroups(
   db: Db,
   organizationId: string,
@@ -136,7 +136,7 @@ export async function updateGroup(
     .executeTakeFirstOrThrow()
 }
 
-/** Its members and mappings are deleted with it. */
+/** Deletes a group; its members and mappings are deleted with it. */
 export async function deleteGroup(tx: Db, id: string): Promise<void> {
   await tx.deleteFrom('scim_groups').where('id', '=', id).execute()
 }

@@ -96,7 +96,7 @@ export async function listUsers(
   return fetchPage(selectUsers(db, organizationId, branches), page, userOrder)
 }
 
-/** In the order of `listUsers`; for filters that SQL cannot express. */
+/** Lists users in the order of `listUsers`; for filters that SQL cannot express. */
 export async function listFirstUsers(
   db: Db,
   organizationId: string,
