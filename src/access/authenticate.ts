@@ -72,7 +72,7 @@ async function authenticateSecret(gateway: Gateway, secret: string, allowCached:
   return requireCaller(gateway, key)
 }
 
-/** For a URL that was issued for a key, and is valid as long as the key. */
+/** Authenticates a URL that was issued for a key, and is valid as long as the key. */
 export async function authenticateByHash(gateway: Gateway, hash: string): Promise<Caller> {
   const key = await findKeyByHash(gateway.db, hash)
   return requireCaller(gateway, key)

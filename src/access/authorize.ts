@@ -71,7 +71,7 @@ function coversWorkspace({ key, session, userId }: Caller, scope: Scope, permiss
   return isWithinScope(scope, { workspaceId: key.workspace_id, ownerId })
 }
 
-/** Where the caller has a permission, which may be nowhere. */
+/** The scope of a caller's permission, which may be empty. */
 export function scopeOf({ key, session }: Caller, permission: Permission): Scope {
   if (session) return resolveScope(session.grant, permission)
   if (!keyPermissions[key.kind].has(permission)) return noScope
@@ -81,7 +81,7 @@ export function scopeOf({ key, session }: Caller, permission: Permission): Scope
   return resolveScope(grantOfKey(key), permission)
 }
 
-/** What a management key may do. */
+/** Computes the grant of a management key. */
 export function grantOfKey(key: Pick<ApiKey, 'permissions' | 'workspace_ids'>): Grant {
   const all = keyPermissions.management
   const named = decodeList<string>(key.permissions)?.filter(isPermission)

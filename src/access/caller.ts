@@ -20,7 +20,7 @@ export function isInferenceKey({ key, session }: Caller): boolean {
   return session === null && key.kind === 'inference'
 }
 
-/** What limits for each caller count by. Not the key of a session: a member has one in each workspace. */
+/** The id that limits per caller count by. For a session it is the member, who has a key in each workspace. */
 export function callerIdOf({ key, session, userId }: Caller): string {
   return session === null ? `key ${key.id}` : `member ${userId}`
 }

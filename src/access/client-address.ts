@@ -45,7 +45,7 @@ function normalize(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '')
 }
 
-/** By the ranges of the settings: a list is slow to build. */
+/** Block lists by the ranges of the settings: a list is slow to build. */
 const trustedLists = new WeakMap<readonly string[], BlockList>()
 
 function isTrusted(ranges: readonly string[], address: string): boolean {

@@ -22,7 +22,7 @@ export function assertMayDelegate(caller: Caller, granted: Grant): void {
   throw new GatewayError('permission_missing', { message, metadata: { permission } })
 }
 
-/** To make someone an admin, or no longer one, is to grant everything. */
+/** Rejects a change of an admin's role by a caller without all permissions: it grants or revokes everything. */
 export function assertMayChangeRole(caller: Caller, ...roles: OrganizationRole[]): void {
   if (roles.includes('org:admin')) assertMayGrantAll(caller)
 }

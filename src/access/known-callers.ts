@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts'
 
 interface KnownCaller {
   caller: Caller
-  /** Of the account data it was authenticated by. */
+  /** Version of the account data at authentication. */
   version: number
   expiresAt: number
 }
@@ -39,7 +39,7 @@ export function rememberCaller(gateway: Gateway, secret: string, caller: Caller)
   if (!(scope instanceof Promise)) inferenceScopes.set(caller, scope)
 }
 
-/** Where a caller that was recalled may send requests to models; undefined for any other caller. */
+/** The scope for inference of a caller that was recalled; undefined for any other caller. */
 export function recallInferenceScope(caller: Caller): Scope | undefined {
   return inferenceScopes.get(caller)
 }

@@ -39,7 +39,7 @@ export async function resolveReachableWorkspace(
   return workspace
 }
 
-/** In the query of a list. */
+/** The workspace in the query of a list. */
 export const listedWorkspace = z
   .uuid()
   .optional()

@@ -36,7 +36,7 @@ export function limitAnonymous(gateway: Gateway, request: Request, kind: string)
 /** Requests whose path or body has a valid credential. */
 const accepted = new WeakSet<Request>()
 
-/** What fails from now on is no attempt to guess a credential. */
+/** Marks the credential as valid: later failures are no attempt to guess one. */
 export function acceptCredential(request: Request): void {
   accepted.add(request)
 }

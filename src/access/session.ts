@@ -31,8 +31,9 @@ export function isSecure({ settings }: Gateway, request: Request): boolean {
 }
 
 /**
- * With `__Host-`, browsers accept the cookie only from this host over https: no other host can replace it. They require
- * the path `/` then. Behind a path prefix the cookie has that path instead: the other apps of the host do not get it.
+ * The name of the session cookie. With `__Host-`, browsers accept the cookie only from this host over https: no other
+ * host can replace it. They require the path `/` then. Behind a path prefix the cookie has that path instead: the other
+ * apps of the host do not get it.
  */
 export function sessionCookieOf(gateway: Gateway, request: Request): string {
   if (!isSecure(gateway, request)) return sessionCookie

@@ -16,7 +16,7 @@ export function loadProvider(gateway: Gateway, connection: SsoConnection): Promi
   return gateway.oidcProviders.get(connection.id, version, () => clientOf(gateway, connection))
 }
 
-/** Where the provider sends the browser back to. */
+/** The URL to which the provider sends the browser back. */
 export function redirectUriOf(gateway: Gateway, httpRequest: Request): string {
   return `${resolvePublicUrl(gateway, httpRequest)}/signin/oidc/callback`
 }

@@ -7,8 +7,8 @@ import { resolvePublicUrl } from './origin.ts'
 import { loadProvider } from './sign-in-provider.ts'
 
 /**
- * Where the browser signs out at the identity provider that the session was started with; null if there is none. Call
- * it before the session is deleted.
+ * Finds the URL at which the browser signs out of the identity provider of a session; null if there is none. Call it
+ * before the session is deleted.
  */
 export async function findProviderSignOutUrl(
   gateway: Gateway,

@@ -22,7 +22,7 @@ export async function transact<T>(
   return transactAs(request.gateway, await resolveOrigin(request), work)
 }
 
-/** Who sent the request, and from where. */
+/** Resolves the actor and the source of a request. */
 export async function resolveOrigin(request: AuditedRequest): Promise<AuditOrigin> {
   const origin = describeOrigin(request)
   const { gateway, caller } = request
@@ -31,7 +31,7 @@ export async function resolveOrigin(request: AuditedRequest): Promise<AuditOrigi
   return { ...origin, actor: { ...origin.actor, name: member ? displayNameOf(member) : null } }
 }
 
-/** As `resolveOrigin`, without the name of a member. */
+/** Describes the origin, like `resolveOrigin`, without the name of a member. */
 export function describeOrigin({ gateway, caller, httpRequest }: AuditedRequest): AuditOrigin {
   return {
     organizationId: caller?.organizationId ?? null,
@@ -41,7 +41,7 @@ export function describeOrigin({ gateway, caller, httpRequest }: AuditedRequest)
   }
 }
 
-/** For a page of a member who is signed in. */
+/** Origin of a page request by a member who is signed in. */
 export function originOfMember(gateway: Gateway, httpRequest: Request, member: Member): AuditOrigin {
   return {
     organizationId: member.organization_id,

@@ -4,10 +4,10 @@ import { type ApiKey, findKeyById } from '../identity/keys.ts'
 import { gatewayError } from '../platform/errors/gateway-error.ts'
 import { resolveSiteUrl } from './site-url.ts'
 
-/** How every JWT begins: the base64 of `{"`. No generated API key begins with it. */
+/** The beginning of every JWT: the base64 of `{"`. No generated API key begins with it. */
 export const tokenPrefix = 'eyJ'
 
-/** Who issues access tokens, and who accepts them. */
+/** The issuer of access tokens, which is also their audience. */
 export function resolveTokenIssuer({ config, settings }: Gateway): string {
   return resolveSiteUrl({ config, settings, port: config.port })
 }

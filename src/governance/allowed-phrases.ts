@@ -8,7 +8,7 @@ import { type Clock, isoNow } from '../platform/time/clock.ts'
 
 export type AllowedPhrase = Selectable<AllowedPhraseTable>
 
-/** Of an organization: the injection detector compares every place of a text with all of them. */
+/** Maximum per organization: the injection detector compares every place of a text with all of them. */
 export const maxAllowedPhrases = 200
 
 /** Oldest first. */

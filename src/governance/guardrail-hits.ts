@@ -10,7 +10,7 @@ import { filterActions } from './policy/guardrail.ts'
 
 export type HitRow = Selectable<GuardrailHitTable>
 
-/** What a rule found, as records show it. */
+/** A hit of a rule in records. */
 export const hitRecord = z
   .strictObject({
     rule: z
@@ -60,7 +60,7 @@ export interface HitOwner {
   createdAt: string
 }
 
-/** Of one request; further ones are not stored. */
+/** Hits of one request that are stored; further ones are dropped. */
 const maxHits = 100
 
 /** Repeating the statement changes nothing. */
@@ -138,7 +138,7 @@ export type HitPosition = Pick<HitRow, 'created_at' | 'id'>
 /** Few enough that other requests do not wait for a query. */
 const walkBatchSize = 500
 
-/** In batches, newest first, beginning behind a position. */
+/** Walks hits in batches, newest first, beginning behind a position. */
 export async function* walkHits(
   db: Db,
   { organizationId, keyId, from, to }: HitScope,

@@ -104,7 +104,7 @@ export class AccessTokens {
     return verified.identity
   }
 
-  /** For others who verify tokens. */
+  /** Lists the keys with which others verify tokens. */
   async listPublicKeys(): Promise<PublicKey[]> {
     return (await this.#listPublished(this.#deps.clock.now())).map(toPublicKey)
   }

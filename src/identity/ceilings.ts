@@ -6,7 +6,7 @@ import { gatewayError } from '../platform/errors/gateway-error.ts'
 interface Ceiling {
   /** The default, which headgate.yaml can change. */
   defaultMax: number
-  /** How messages name the records and their owner. */
+  /** Names of the records and their owner in messages. */
   noun: string
   owner: string
   table: keyof Schema
@@ -108,7 +108,7 @@ export async function assertWithinCeiling(
   if (Number(rows[0]?.count ?? 0) > max) throw ceilingReachedError(kind, max)
 }
 
-/** For records that are not deleted manually: the oldest are removed. */
+/** Deletes the oldest records beyond the ceiling, for kinds that are not deleted manually. */
 export async function deleteBeyondCeiling(
   tx: Db,
   ceilings: Ceilings,

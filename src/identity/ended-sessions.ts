@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Db } from '../platform/db/db.ts'
 import type { SessionEnd } from '../platform/db/schema.ts'
 
-/** How long after a session would have expired its end is known. */
+/** Time for which the end of a session is known after the session would have expired. */
 const rememberedMs = 7 * 24 * 3600_000
-/** Of one member: the latest. A member has no more sessions either, by default. */
+/** Maximum ended sessions of one member, the latest. By default, a member has no more sessions either. */
 const maxPerMember = 100
 /** Rows of one statement, whose parameters are limited. */
 const batchSize = 500

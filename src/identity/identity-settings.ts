@@ -8,21 +8,21 @@ function toRange(text: string): string {
   return text.includes(':') ? `${text}/128` : `${text}/32`
 }
 
-/** How members sign in, and how their requests are recognized. */
+/** Settings of sign-in, and of how the requests of members are recognized. */
 export const identitySettings = {
   /** Reverse proxies whose `X-Forwarded-For` is believed: addresses or ranges such as 10.0.0.0/8. */
   trusted_proxies: z
     .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]).transform(toRange))
     .max(100)
     .default([]),
-  /** In seconds: how long members stay signed in, without a request and in total. */
+  /** Seconds for which members stay signed in, without a request and in total. */
   sessions: z
     .strictObject({
       idle_timeout: secondsField(24 * 3600, 90 * 86_400),
       lifetime: secondsField(7 * 86_400, 90 * 86_400),
     })
     .prefault({}),
-  /** Without it, no mail is sent. */
+  /** Mail server. No mail is sent without one. */
   smtp: smtpSettings.optional(),
   scim: z
     .strictObject({

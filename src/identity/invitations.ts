@@ -51,7 +51,7 @@ export async function listInvitations(
   return fetchPage(all.selectAll(), page)
 }
 
-/** Those that cannot be used any more would count toward the ceiling. */
+/** Deletes expired and revoked invitations, which would count toward the ceiling. */
 export async function deleteEndedInvitations(tx: Db, clock: Clock, organizationId: string): Promise<void> {
   await tx
     .deleteFrom('invitations')

@@ -4,7 +4,7 @@ import { decodeList, encodeList } from '../platform/db/values.ts'
 import { invalidFieldError } from '../platform/errors/gateway-error.ts'
 import { type Clock, isoNow } from '../platform/time/clock.ts'
 
-/** Where records of a workspace list API keys by hash. */
+/** Columns in which records of a workspace list API keys by hash. */
 const keyLists = [
   { table: 'destinations', column: 'api_key_hashes' },
   { table: 'byok_keys', column: 'allowed_api_key_hashes' },

@@ -6,14 +6,14 @@ import type { ApiKey } from './keys.ts'
 
 /** The keys that are examined at once, in an index that has their names. Takes about two milliseconds. */
 const batchSize = 2000
-/** For one search: names are compared one by one. */
+/** Maximum keys of one search: names are compared one by one. */
 export const maxExaminedKeys = 200_000
 
 export interface KeySearch {
   organizationId: string
-  /** In the name or the label. */
+  /** Text to find in the name or the label. */
   text: string
-  /** Those that may be seen. */
+  /** Condition of keys that may be seen. */
   filter: RawBuilder<boolean>
   offset: number
   limit: number

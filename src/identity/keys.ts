@@ -27,7 +27,7 @@ export interface NewKey {
   expiresAt?: string | null
   externalUser?: string | null
   externalSecret?: string | null
-  /** Of a management key; null if it is not limited. */
+  /** Permissions of a management key; null if they are not limited. */
   permissions?: readonly Permission[] | null
   workspaceIds?: readonly string[] | null
   /** A secret chosen by the caller; otherwise one is generated. */
@@ -286,7 +286,7 @@ export async function disableSuspendedKeys(db: Db, clock: Clock, creatorUserId: 
     .execute()
 }
 
-/** Also removes it from the records that list it. Call it in a transaction. */
+/** Deletes a key and removes it from the records that list it. Call it in a transaction. */
 export async function deleteKey(tx: Db, clock: Clock, key: ApiKey): Promise<boolean> {
   if (key.kind === 'inference') await tryLockWorkspace(tx, key.organization_id, key.workspace_id)
   const { numDeletedRows } = await tx.deleteFrom('api_keys').where('id', '=', key.id).executeTakeFirst()
@@ -294,7 +294,7 @@ export async function deleteKey(tx: Db, clock: Clock, key: ApiKey): Promise<bool
   return numDeletedRows > 0n
 }
 
-/** Both kinds, newest first, for the operator. */
+/** Lists keys of both kinds, newest first, for the operator. */
 export async function listOrganizationKeys(db: Db, organizationId: string): Promise<ApiKey[]> {
   return db
     .selectFrom('api_keys')

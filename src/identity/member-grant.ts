@@ -4,7 +4,7 @@ import { combineRoles, type Grant, type RoleAssignment } from './permissions/gra
 import { additionalRoles, organizationRoles, workspaceRoles } from './permissions/roles.ts'
 import { decodePermissions } from './roles.ts'
 
-/** What a member may do: the sum of the roles in organization and workspaces. */
+/** Loads the grant of a member: the sum of the roles in organization and workspaces. */
 export async function loadMemberGrant(db: Db, member: Member): Promise<Grant> {
   const [memberships, assigned] = await Promise.all([
     listMemberships(db, member),
@@ -29,7 +29,7 @@ async function listMemberships(db: Db, member: Member) {
     .execute()
 }
 
-/** Of roles that still exist. */
+/** Lists the assignments of roles that still exist. */
 async function listAssignments(db: Db, member: Member): Promise<RoleAssignment[]> {
   const rows = await db
     .selectFrom('role_assignments')

@@ -22,7 +22,7 @@ interface RequestedLimit {
   /** Undefined if the caller did not choose one. */
   limit: bigint | null | undefined
   reset: string | null | undefined
-  /** How the body names the interval after which the limit resets. */
+  /** Field of the body for the interval after which the limit resets. */
   resetField: 'limit_reset' | 'usage_limit_type'
 }
 

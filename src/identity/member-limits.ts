@@ -3,7 +3,7 @@ import type { Db } from '../platform/db/db.ts'
 import type { LimitReset, MemberLimitTable } from '../platform/db/schema.ts'
 import { type Clock, isoNow } from '../platform/time/clock.ts'
 
-/** What all keys of a member, and the member while signed in, may spend together in all workspaces. */
+/** The spending limit of a member in all workspaces, for all keys and for requests while signed in. */
 export type MemberLimit = Pick<Selectable<MemberLimitTable>, 'user_id' | 'limit_nanos' | 'limit_reset'>
 
 /** Null if the member has none, or the key has no member. */
@@ -18,7 +18,7 @@ export async function findMemberLimit(db: Db, userId: string | null): Promise<Me
 }
 
 export interface MemberLimitChanges {
-  /** In nano-dollars; null removes the limit. */
+  /** Limit in nano-dollars; null removes it. */
   limit?: bigint | null | undefined
   reset?: LimitReset | null | undefined
 }

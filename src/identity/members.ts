@@ -145,7 +145,7 @@ export async function findMembers(db: Db, organizationId: string, ids: string[])
     .execute()
 }
 
-/** As `tryLockWorkspace`: the member is neither removed nor deactivated before the transaction ends. */
+/** Locks a member, like `tryLockWorkspace`: no removal or deactivation happens before the transaction ends. */
 export async function tryLockMember(tx: Db, organizationId: string, id: string): Promise<Member | undefined> {
   return tx
     .updateTable('members')
@@ -179,7 +179,7 @@ export async function findMembersByAddress(db: Db, email: string): Promise<Membe
     .execute()
 }
 
-/** How an address may be stored. The first owner of an installation has one without a domain. */
+/** Spellings in which an address may be stored. The first owner of an installation has one without a domain. */
 function spellingsOf(email: string): string[] {
   const parsed = parseEmailAddress(email.trim())
   if (parsed) return [...new Set([parsed.address, parsed.unicodeAddress])]

@@ -25,7 +25,7 @@ interface KindInfo {
   hasWorkspaces: boolean
 }
 
-/** What can be notified. A new organization has a rule for each, for the console only. */
+/** Kinds of notifications. A new organization has a rule for each, for the console only. */
 export const notificationKinds: Record<NotificationKind, KindInfo> = {
   low_balance: { unit: 'USD', defaultThreshold: 100, min: 0.01, max: 1e9, hasWorkspaces: false },
   budget: { unit: 'percent', defaultThreshold: 80, min: 1, max: 100, hasWorkspaces: true },
@@ -56,7 +56,7 @@ export async function insertDefaultRules(tx: Db, clock: Clock, organizationId: s
   await tx.insertInto('notification_rules').values(rows).execute()
 }
 
-/** Those within reach, oldest first. */
+/** Lists the rules within reach, oldest first. */
 export function listRules(
   db: Db,
   { organizationId, scope }: { organizationId: string; scope: Scope },
@@ -76,7 +76,7 @@ export function findRule(db: Db, organizationId: string, id: string): Promise<No
     .executeTakeFirst()
 }
 
-/** As `tryLockWorkspace`: a no-op update serializes changes to one rule. */
+/** Locks a rule, like `tryLockWorkspace`: a no-op update serializes changes to one rule. */
 export function lockRule(tx: Db, organizationId: string, id: string): Promise<NotificationRule | undefined> {
   return tx
     .updateTable('notification_rules')
@@ -114,7 +114,7 @@ export function updateRule(
     .executeTakeFirstOrThrow()
 }
 
-/** What was not sent yet is not sent any more, except to the addresses that remain. */
+/** Deletes pending deliveries, except to the addresses that remain. */
 export async function dropPending(
   tx: Db,
   ruleId: string,
@@ -167,7 +167,7 @@ export function openWebhookSecret(
     : vault.decrypt(sealed_webhook_secret, webhookSecretContext(id))
 }
 
-/** What the encrypted secret of a rule is bound to. */
+/** The context that the encrypted secret of a rule is bound to. */
 export function webhookSecretContext(ruleId: string): string {
   return `notification-webhook/${ruleId}`
 }

@@ -79,7 +79,7 @@ export async function findOrganization(
   return db.selectFrom('organizations').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** As `setDefaultPlugins` stored them; they were validated then. */
+/** Loads the plugins that `setDefaultPlugins` stored after validation. */
 export async function loadDefaultPlugins(db: Db, id: string): Promise<unknown[]> {
   const row = await db
     .selectFrom('organizations')
@@ -112,7 +112,7 @@ export async function listOrganizations(db: Db): Promise<Selectable<Organization
   return db.selectFrom('organizations').selectAll().orderBy('created_at').orderBy('id').execute()
 }
 
-/** As `tryLockWorkspace`: serializes changes to the members of an organization and to its credits. */
+/** Locks an organization, like `tryLockWorkspace`: serializes changes to its members and its credits. */
 export async function lockOrganization(
   tx: Db,
   id: string,
@@ -157,7 +157,7 @@ async function demote(tx: Db, clock: Clock, member: Member): Promise<void> {
   if (await isSsoEnforced(tx, member.organization_id)) await endOwnSessions(tx, member.id)
 }
 
-/** Also revokes everything the member could sign in or make requests with, and the open invitations of the member. */
+/** Removes a member; revokes everything the member could sign in or send requests with, and open invitations. */
 export async function removeMember(
   tx: Db,
   clock: Clock,
@@ -232,7 +232,7 @@ async function assertAnotherAdmin(tx: Db, leaving: Member): Promise<void> {
   }
 }
 
-/** If an organization has no default workspace, a new one becomes it, with every member. */
+/** Adds a workspace. If the organization has no default workspace, this becomes it, with every member. */
 export async function addWorkspace(
   tx: Db,
   clock: Clock,

@@ -6,7 +6,7 @@ import type { Db } from '../platform/db/db.ts'
 export interface OwnerAccount {
   /** The meter that counts requests to free variants of all organizations of the owner. */
   subject: string
-  /** What was bought for these organizations, ever, in nano-dollars. */
+  /** Credits ever bought for these organizations, in nano-dollars. */
   purchased: bigint
 }
 
@@ -30,7 +30,7 @@ export async function loadOwnerAccount(db: Db, organizationId: string): Promise<
   return { subject, purchased: await loadPurchased(db, organizationIds) }
 }
 
-/** By their ids: with a subquery, PostgreSQL reads the entries of all organizations. */
+/** Sums purchases by organization ids: with a subquery, PostgreSQL reads the entries of all organizations. */
 async function loadPurchased(db: Db, organizationIds: readonly string[]): Promise<bigint> {
   const { sum_nanos } = await db
     .selectFrom('ledger_entries')

@@ -49,7 +49,7 @@ const commonPasswords = new Set([
   'passw0rd',
 ])
 
-/** What is wrong with a new password; undefined if nothing is. */
+/** Finds the problem of a new password; undefined if there is none. */
 export function findPasswordProblem(password: string, email: string | null): string | undefined {
   const text = normalize(password)
   const length = [...text].length
@@ -107,7 +107,7 @@ export async function findPassword(db: Db, userId: string) {
   return db.selectFrom('member_passwords').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
-/** Also asks the database when there are no members. */
+/** Lists passwords. Queries the database even without members, so that the time does not reveal if any exist. */
 export async function listPasswords(db: Db, userIds: string[]) {
   const ids = userIds.length > 0 ? userIds : ['']
   return db.selectFrom('member_passwords').selectAll().where('user_id', 'in', ids).execute()

@@ -49,7 +49,7 @@ export async function applyGrants(tx: Db, clock: Clock, scope: GrantScope): Prom
   }
 }
 
-/** For a changed organization role, which neither creates nor ends a membership. */
+/** Applies a changed organization role, which neither creates nor ends a membership. */
 export async function applyRoles(tx: Db, scope: GrantScope): Promise<void> {
   for (const part of splitScope(scope)) await setRoles(tx, (await diffMemberships(tx, part)).changed)
 }
@@ -126,7 +126,7 @@ async function loadScimGrants(tx: Db, scope: GrantScope): Promise<Grant[]> {
   return query.execute()
 }
 
-/** From the mappings that members matched when they signed in last. */
+/** Loads grants from the mappings that members matched when they signed in last. */
 async function loadSsoGrants(tx: Db, scope: GrantScope): Promise<Grant[]> {
   let query = tx
     .selectFrom('sso_mappings as mapping')
@@ -173,7 +173,7 @@ async function setRoles(tx: Db, changed: MembershipDiff['changed']): Promise<voi
   }
 }
 
-/** With the roles that the members have in these workspaces, and the codes of apps for them. */
+/** Ends memberships, with the roles of the members in these workspaces and their authorization codes. */
 async function endMemberships(tx: Db, ids: string[]): Promise<void> {
   for (const table of ['auth_codes', 'role_assignments'] as const) {
     await tx

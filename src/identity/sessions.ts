@@ -16,13 +16,13 @@ import { findActiveMember, type Member } from './members.ts'
 import { assertMethodAllowed, isMethodAllowed } from './sign-in-rules.ts'
 
 const signInLinkTtlMs = { link: 60 * 60_000, email: 15 * 60_000 }
-/** How precisely the last use of a session is known, and with it when the session ends. */
+/** Precision of the last use of a session, and so of its end. */
 const seenIntervalMs = 1000
 
 export type Session = Selectable<SessionTable>
 type SignInLink = Selectable<SignInLinkTable>
 
-/** In milliseconds. */
+/** Durations in milliseconds. */
 export interface SessionSettings {
   idle_timeout: number
   lifetime: number
@@ -33,7 +33,7 @@ interface SessionStore {
   settings: { ceilings: Ceilings; sessions: SessionSettings }
 }
 
-/** Where a request came from. */
+/** The source of a request. */
 export interface RequestSource {
   ip: string | null
   userAgent: string | null
@@ -167,8 +167,8 @@ export async function findSession(
 }
 
 /**
- * Why a token has no session that `findSession` finds, as a sentence for the member. A token that never had one gets the
- * sentence of one that ended long ago.
+ * Explains, in a sentence for the member, why `findSession` finds no session for a token. A token that never had one
+ * gets the sentence of one that ended long ago.
  */
 export async function explainEndedSession(store: SessionStore & { db: Db }, token: string): Promise<string> {
   const { db, clock } = store
@@ -195,7 +195,7 @@ function describeEnd({ settings }: SessionStore, reason: SessionEnd | undefined)
   }[reason]
 }
 
-/** Of a session that has expired. */
+/** The reason why a session has expired. */
 function reasonOf(store: SessionStore, session: Session): SessionEnd {
   return endOfSession(store, session) < session.expires_at ? 'idle' : 'expired'
 }
@@ -221,7 +221,7 @@ async function recordSeen(db: Db, clock: Clock, { token_hash }: Session): Promis
     .execute()
 }
 
-/** Those that were mailed to the address that the member has. */
+/** Deletes the sign-in links that were mailed to the member. */
 export async function deleteMailedLinks(tx: Db, userId: string): Promise<void> {
   await tx.deleteFrom('signin_links').where('user_id', '=', userId).where('method', '=', 'email').execute()
 }
@@ -259,7 +259,7 @@ export async function listSessions(
     .execute()
 }
 
-/** Those of a member: one, or all but one. */
+/** Deletes sessions of a member: one, all but one, or all. */
 export async function deleteSessions(
   tx: Db,
   userId: string,
@@ -274,7 +274,7 @@ export async function deleteSessions(
   )
 }
 
-/** When a session ends if it is not used again. */
+/** The time at which a session ends if it is not used again. */
 export function endOfSession({ settings }: SessionStore, session: Session): string {
   const idleEnd = new Date(Date.parse(session.last_seen_at) + settings.sessions.idle_timeout).toISOString()
   return idleEnd < session.expires_at ? idleEnd : session.expires_at
@@ -301,7 +301,7 @@ export async function deleteExpiredRows(
   await sql`delete from ${sql.table(table)} where ${selectExpired(db, clock, table)}`.execute(db)
 }
 
-/** As `deleteExpiredRows`; why the sessions ended is remembered. */
+/** Deletes sessions, like `deleteExpiredRows`, and stores why they ended. */
 async function deleteExpiredSessions(tx: Db, store: SessionStore): Promise<void> {
   const ended = await tx
     .deleteFrom('sessions')

@@ -2,12 +2,12 @@ import { AttemptLimiter } from '../platform/concurrency/attempt-limiter.ts'
 import { GatewayError } from '../platform/errors/gateway-error.ts'
 import { networkOf } from '../platform/http/client-network.ts'
 
-/** Who tries to sign in, and as whom. */
+/** The source of a sign-in attempt, and the name it is for. */
 export interface SignInAttempt {
   /** Counted separately. */
   kind: 'password' | 'code' | 'passkey' | 'mail'
   ip: string | null
-  /** What the client entered, whether or not it exists. */
+  /** Name that the client entered, whether or not it exists. */
   name: string
 }
 

@@ -6,9 +6,9 @@ import { parseEmailAddress } from '../platform/validation/email-address.ts'
 
 export type SsoConnection = Selectable<SsoConnectionTable>
 
-/** How people with an e-mail address sign in. */
+/** The sign-in rule for an e-mail address. */
 export interface SignInRule {
-  /** Where single sign-on starts: `/signin/oidc/{id}`. */
+  /** Connection at which single sign-on starts: `/signin/oidc/{id}`. */
   connection: SsoConnection
   /** Whether the organization of the connection accepts no other method, except from its break-glass admins. */
   enforced: boolean

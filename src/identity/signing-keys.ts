@@ -16,7 +16,7 @@ export interface SigningKeyDeps {
 
 export const signingAlgorithm = 'ES256'
 const purpose = 'access_token'
-/** How long a retired key verifies: longer than any token that it signed is valid. */
+/** Time for which a retired key verifies: longer than any token that it signed is valid. */
 const overlapMs = 3600_000
 
 const contextOf = (kid: string) => `signing-key/${kid}`

@@ -18,7 +18,7 @@ interface SoftDeleteStore<Table extends SoftDeleteTable> {
   list(db: Db, scope: ListScope<Table>, page: Pagination): Promise<RowPage<Row<Table>>>
   insert(tx: Db, clock: Clock, row: NewRow<Table>): Promise<Row<Table>>
   find(db: Db, organizationId: string, id: string): Promise<Row<Table> | undefined>
-  /** As `tryLockWorkspace`: a no-op update serializes changes to one record. */
+  /** Locks a record, like `tryLockWorkspace`: a no-op update serializes changes to it. */
   lock(tx: Db, organizationId: string, id: string): Promise<Row<Table> | undefined>
   update(tx: Db, clock: Clock, id: string, changes: Changes<Table>): Promise<Row<Table>>
   /** Keeps the row, because past records refer to it. */

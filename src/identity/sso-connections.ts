@@ -30,7 +30,7 @@ export function openClientSecret(vault: Vault, { id, sealed_client_secret }: Sso
   return vault.decrypt(sealed_client_secret, `sso_connections:${id}`)
 }
 
-/** For a visitor who is not signed in; others use `findOwnConnection`. */
+/** Finds a connection for a visitor who is not signed in; others use `findOwnConnection`. */
 export async function findConnection(db: Db, id: string): Promise<SsoConnection | undefined> {
   return db.selectFrom('sso_connections').selectAll().where('id', '=', id).executeTakeFirst()
 }

@@ -3,7 +3,7 @@ import type { SsoDomainTable } from '../platform/db/schema.ts'
 import { gatewayError } from '../platform/errors/gateway-error.ts'
 import { type Clock, isoNow } from '../platform/time/clock.ts'
 
-/** Where the owner of a domain puts the record that verifies it. */
+/** The DNS record by which the owner of a domain verifies it. */
 export function verificationRecordOf(domain: Pick<SsoDomainTable, 'domain' | 'verification_token'>) {
   return {
     name: `_headgate.${domain.domain}`,

@@ -10,7 +10,7 @@ import { findVerifiedDomain, type SsoConnection } from './sign-in-rules.ts'
 
 export type SsoIdentity = Selectable<SsoIdentityTable>
 
-/** Who a provider says has signed in. */
+/** A person who has signed in, according to the provider. */
 export interface SsoPerson {
   subject: string
   email: string | null
@@ -19,7 +19,7 @@ export interface SsoPerson {
   lastName: string | null
 }
 
-/** Why a person is not signed in. The key is in the audit log; the text is on the page. */
+/** Reasons why a person is not signed in. The key is in the audit log; the text is on the page. */
 export const refusals = {
   member_inactive: 'Your membership is deactivated. Ask an admin of your organization.',
   email_missing:

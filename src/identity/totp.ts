@@ -104,7 +104,7 @@ export async function confirmTotp(tx: Db, clock: Clock, userId: string): Promise
   await tx.updateTable('member_totp').set({ confirmed_at }).where('user_id', '=', userId).execute()
 }
 
-/** With the recovery codes, which have no use without it. */
+/** Deletes TOTP and the recovery codes, which have no use without it. */
 export async function deleteTotp(tx: Db, userId: string): Promise<boolean> {
   await tx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
   const result = await tx.deleteFrom('member_totp').where('user_id', '=', userId).executeTakeFirst()

@@ -135,7 +135,10 @@ export async function requireWorkspace(db: Db, organizationId: string, ref: stri
   return workspace
 }
 
-/** For a workspace in a body, query or header, which is named by `field`: one the caller may not access is 403, not 404. */
+/**
+ * Resolves a workspace in a body, query or header, where `field` names it: one the caller may not access is 403, not
+ * 404.
+ */
 export async function resolveWorkspace(
   db: Db,
   organizationId: string,
@@ -188,7 +191,7 @@ export async function findFirstWorkspaceId(db: Db, organizationId: string): Prom
   return id
 }
 
-/** What applies to requests that do not say otherwise, and the tools that requests must not name. */
+/** Finds the defaults for requests, and the server tools that requests must not name. */
 export async function findWorkspaceDefaults(
   db: Db,
   workspaceId: string,
@@ -207,7 +210,7 @@ export async function findWorkspaceDefaults(
 
 /** The requests of a workspace whose prompts and replies are stored. */
 export interface IoLoggingSettings {
-  /** From 0.0001 to 1. */
+  /** Share of requests, from 0.0001 to 1. */
   samplingRate: number
   /** Null: those of all keys. */
   keyIds: ReadonlySet<number> | null
@@ -228,7 +231,7 @@ export async function loadIoLogging(db: Db, workspaceId: string): Promise<IoLogg
 
 export interface WorkspaceBudgets {
   includeByok: boolean
-  /** In nano-dollars. */
+  /** Limits in nano-dollars. */
   limits: ReadonlyMap<BudgetInterval, bigint>
 }
 

@@ -8,7 +8,7 @@ import { type MacroCategory, macroCategoryOf, type TaskTag } from './tasks.ts'
 import { findBestTask } from './weights.ts'
 import { splitWords } from './word-index.ts'
 
-/** What a prompt is about. */
+/** The classification of a prompt by task. */
 export interface TaskClassification {
   /** `code:debugging`, or `other` where none is likely. */
   tag: TaskTag | 'other'

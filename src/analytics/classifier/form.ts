@@ -36,7 +36,7 @@ const maxCodeLines = 80
 const shortWords = 14
 const longCharacters = 900
 
-/** What the text and the tools of a prompt look like, apart from its words. */
+/** Reads the signals in the text and the tools of a prompt, apart from its words. */
 export function readForm(
   { userStart, userEnd, system, tools }: PromptSample,
   wordCount: number,

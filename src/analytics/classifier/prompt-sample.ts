@@ -1,6 +1,6 @@
 import type { Message, ModelCall, Tool } from '../../formats/call/call.ts'
 
-/** What is looked at of a request: bounded, however long the prompt is. */
+/** The part of a request that is examined: bounded, however long the prompt is. */
 export interface PromptSample {
   /** The start and the end of the last message of the user that has text. */
   userStart: string

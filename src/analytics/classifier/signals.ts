@@ -4,7 +4,7 @@ import type english from './words/en.json'
 /** The concepts of words, in every language. */
 export type Concept = keyof typeof english | keyof typeof common
 
-/** What the form of a prompt shows. */
+/** Signals in the form of a prompt. */
 export const formSignals = [
   'codeText',
   'stackTrace',
@@ -29,7 +29,7 @@ export type FormSignal = (typeof formSignals)[number]
 
 export type Signal = Concept | FormSignal
 
-/** How strongly each signal is present, 0 to `maxStrength`. An absent one is not in the map. */
+/** Strengths of the signals, 0 to `maxStrength`. An absent signal is not in the map. */
 export type SignalStrengths = Map<Signal, number>
 
 export const maxStrength = 1.5

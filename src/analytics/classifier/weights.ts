@@ -25,7 +25,7 @@ export function findBestTask(strengths: SignalStrengths): { tag: TaskTag; score:
   return best
 }
 
-/** Of two signals, the weaker counts. */
+/** Computes a weighted score. Where a weight has two signals, the weaker counts. */
 function computeScore(weighted: readonly WeightedSignal[], strengths: SignalStrengths): number {
   let score = 0
   for (const { signals, weight } of weighted) {

@@ -16,7 +16,7 @@ export interface Contributions {
   sessions: DatasetSessionTable[]
 }
 
-/** What requests can be filtered by. */
+/** Modalities that requests can be filtered by. */
 export const modalities = ['text', 'image', 'image_output', 'audio', 'tool_calling'] as const
 export type Modality = (typeof modalities)[number]
 

@@ -6,7 +6,7 @@ import { type Contributions, computeContributions, type GenerationTask } from '.
 
 const maxRowsPerStatement = 500
 
-/** What a batch of generations adds to the datasets. */
+/** The contributions of a batch of generations to the datasets. */
 export interface DatasetBatch extends Contributions {
   /** Generations whose task is counted with it. */
   countedIds: string[]
@@ -23,7 +23,7 @@ async function readTasks(db: Db, ids: readonly string[]): Promise<Map<string, Ge
   return new Map(rows.map((row) => [row.generation_id, row]))
 }
 
-/** In the transaction that rolls the generations up, so that each is counted once. */
+/** Counts a batch in the transaction that rolls the generations up, so that each is counted once. */
 export async function countDatasetBatch(tx: Db, batch: DatasetBatch): Promise<void> {
   for (const rows of splitChunks(batch.figures)) await addFigures(tx, rows)
   for (const rows of splitChunks(batch.sessions)) await addSessions(tx, rows)
@@ -64,7 +64,7 @@ async function addSessions(tx: Db, rows: readonly DatasetSessionTable[]): Promis
     .execute()
 }
 
-/** Their figures have to be published again. */
+/** Marks the days whose figures have to be published again. */
 async function markDays(tx: Db, figures: readonly DatasetContributionTable[]): Promise<void> {
   const days = new Map(figures.map(({ kind, day }) => [`${kind} ${day}`, { kind, day }]))
   const rows = [...days.values()].map((day) => ({ ...day, changes: 1, published_changes: 0 }))

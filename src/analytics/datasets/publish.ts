@@ -7,7 +7,7 @@ import { type PublishContext, publishSessionCosts } from './session-costs.ts'
 const dayMs = 86_400_000
 /** Corrections arrive within a day; a published day older than this is final. */
 const contributionDays = 40
-/** Of one day: clients choose the addresses of apps, and could invent any number. */
+/** Maximum apps of one day: clients choose the addresses of apps, and could invent any number. */
 const maxAppsPerDay = 500
 
 /** Sums the contributions of complete days and weeks that have changed, over all organizations. */
@@ -27,7 +27,7 @@ function daysBefore(day: string, count: number): string {
   return utcDay(Date.parse(day) - count * dayMs)
 }
 
-/** Of a final day, the contributions are gone: what arrives later cannot be added. */
+/** Whether a day is published. The contributions of a final day are gone: nothing can be added later. */
 async function hasFigures(db: Db, kind: DatasetKind, day: string): Promise<boolean> {
   const row = await db
     .selectFrom('dataset_figures')
@@ -93,7 +93,7 @@ async function nameApps(tx: Db, day: string): Promise<void> {
     on conflict (url) do update set title = coalesce(excluded.title, dataset_apps.title)`.execute(tx)
 }
 
-/** What is published remains, except for tasks, which are read for a week. */
+/** Deletes contributions. Published figures remain, except for tasks, which are read for a week. */
 async function deleteOldContributions(db: Db, before: string): Promise<void> {
   const days = await db.selectFrom('dataset_days').select(['kind', 'day']).where('day', '<', before).execute()
   for (const { kind, day } of days) {

@@ -17,7 +17,7 @@ const maxGroups = 10_000
 export interface PublishContext {
   db: Db
   clock: Clock
-  /** How many days records of requests are retained; null: forever. */
+  /** Days for which records of requests are retained; null: forever. */
   retentionDays: number | null
 }
 
@@ -79,7 +79,7 @@ function toFigure(
   }
 }
 
-/** Of an even number of sessions, the median is the mean of the two in the middle. */
+/** Computes the medians. For an even number of sessions, the median is the mean of the two in the middle. */
 async function computeMedians(db: Db, start: string, end: string): Promise<SessionGroup[]> {
   const ranged = sql`select app_url, model, organization_id, cost_nanos,
       case when turns = 1 then '1-turn' when turns < 10 then '2-9-turns'

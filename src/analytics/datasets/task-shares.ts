@@ -28,7 +28,7 @@ export interface ModelShare {
 export interface TaskShare {
   tag: TaskTag
   macro: MacroCategory
-  /** Of all tasks, and of its kind of work. */
+  /** Shares of all tasks, and shares of its kind of work. */
   tokenShare: number
   usageShare: number
   macroTokenShare: number

@@ -1,13 +1,13 @@
 import type { Db } from '../../platform/db/db.ts'
 
-/** What an organization spent on a model for a kind of task, at list prices. */
+/** The spending of an organization on a model for a kind of task, at list prices. */
 export interface TaskSpending {
   model: string
   tag: string
   nanos: number
 }
 
-/** From the sampled requests since a day. */
+/** Reads spending from the sampled requests since a day. */
 export async function readTaskSpending(
   db: Db,
   organizationId: string,

@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/time/clock.ts'
 import type { CoarseTimer } from '../../platform/time/coarse-timer.ts'
 import { RequestTail, type TailBatch } from './tail.ts'
 
-/** On this node. */
+/** Limits on this node. */
 export const maxFollowersPerCaller = 5
 export const maxFollowersPerOrganization = 100
 const maxFollowers = 300

@@ -18,11 +18,11 @@ export interface HistogramBucket {
 
 export interface Histogram {
   buckets: HistogramBucket[]
-  /** Where the search ended; null if it covers the period. */
+  /** Time at which the search ended; null if it covers the period. */
   searchedTo: string | null
 }
 
-/** What is counted of one bucket. */
+/** The counts of one bucket. */
 interface Counts {
   completed: number
   failed: number
@@ -66,7 +66,7 @@ export async function readHistogram(
   return { buckets, searchedTo }
 }
 
-/** At the starts of the buckets, so that the database counts each part as a whole. */
+/** Splits a batch at the starts of the buckets, so that the database counts each part as a whole. */
 function* splitBatch(
   selection: LogSelection & { from: string; to: string },
   { after, until }: Bounds,

@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/db.ts'
 import type { Clock } from '../../platform/time/clock.ts'
 import { utcDay } from '../../platform/time/time.ts'
 
-/** Of one organization in a minute: preferences can be varied without end. */
+/** Maximum new plans of one organization in a minute: preferences can be varied without end. */
 const maxNewPlans = 60
 /** Plans whose id is known; more are looked up by their content. */
 const maxKnown = 5000

@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/db.ts'
 import type { Clock } from '../../platform/time/clock.ts'
 import type { RefusedRow } from './walk.ts'
 
-/** Of one organization; what is refused beyond it is counted. */
+/** Rejected requests of one organization that are recorded in a minute; further ones are only counted. */
 export const maxRecordedPerMinute = 120
 /** While the database is unavailable; further ones are lost. */
 const maxWaiting = 10_000

@@ -8,24 +8,24 @@ export type Condition =
   | { columns: readonly string[]; values: readonly Value[] }
   | { column: string; min: number | bigint }
 
-/** Which requests are meant. Conditions are data, so that the list and its live continuation agree. */
+/** The selection of requests in a list. Conditions are data, so that the list and its live continuation agree. */
 export interface LogSelection {
   organizationId: string
   /** The id of the only request that is meant. */
   id: string | null
-  /** Of their arrival; `to` is exclusive. */
+  /** Period of arrival; `to` is exclusive. */
   from: string | null
   to: string | null
-  /** For those that have a record, and for those that were refused; null: none of them. */
+  /** Conditions for requests with a record, and for rejected ones; null excludes them. */
   generations: readonly Condition[] | null
   refused: readonly Condition[] | null
   /** Only those that did not succeed, which have an index of their own. */
   isUnsuccessful: boolean
-  /** At least one of these must hold as a whole; null: the caller may see all. */
+  /** Alternatives of which one must hold as a whole; null: the caller may see all. */
   visible: readonly (readonly Condition[])[] | null
 }
 
-/** What a caller may see: all requests in some workspaces, and in others those with keys that they created. */
+/** Lists what a caller may see: all requests in some workspaces, and in others those with keys they created. */
 export function listVisibleRequests({ everywhere, workspaceIds, own }: Scope): LogSelection['visible'] {
   if (everywhere) return null
   const inWorkspaces = (ids: ReadonlySet<string>): Condition => ({

@@ -29,7 +29,7 @@ export class RequestTail {
     this.#from = new Date(clock.now()).toISOString()
   }
 
-  /** What is new since the last call. */
+  /** Reads the requests that are new since the last call. */
   async read(organizationIds: readonly string[]): Promise<TailBatch> {
     const now = this.#clock.now()
     const [generations, refused, isIncomplete] = await Promise.all([

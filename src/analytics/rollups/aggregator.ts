@@ -24,7 +24,7 @@ export type Granularity = (typeof granularities)[number]
 /** `id` exists only for single generations; `none` groups nothing. */
 type ColumnName = LabelName | 'id' | 'none'
 
-/** What to group by: a column, and how its values are shown. */
+/** A dimension to group by: a column, and how its values are shown. */
 export interface Dimension {
   column: ColumnName
   read: (value: string | null) => string | null
@@ -80,7 +80,7 @@ export class Aggregator {
   /** The combinations of all dimensions. */
   readonly #groups = new Interner<number>()
   readonly #groupKeys: Pick<Group, 'bucket' | 'values'>[] = []
-  /** Of a number, where it alone decides. */
+  /** Group of a number, where the number alone decides. */
   readonly #groupOfNumber = new NumberMemo((number) => this.#addNumber(number))
   readonly #totals: Map<MeasureName, GroupTotals>
   readonly #histograms: Map<HistogramName, HistogramSet>
@@ -101,7 +101,7 @@ export class Aggregator {
     return this.#groupKeys.length
   }
 
-  /** In steps of about a millisecond for a large segment. Columns that the segment lacks add nothing. */
+  /** Adds a segment in steps of about a millisecond. Columns that the segment lacks add nothing. */
   *add(segment: RollupSegment): Generator<void> {
     const { from, to } = this.#query
     const start = Date.parse(segment.day)
@@ -120,7 +120,7 @@ export class Aggregator {
     }
   }
 
-  /** Without groups whose requests were all reversed. */
+  /** Lists the groups, without those whose requests were all reversed. */
   groups(): Group[] {
     const counts = this.#totals.get(countMeasure)
     const sums = { totals: this.#totals, histograms: this.#histograms }
@@ -207,7 +207,7 @@ interface GroupSums {
   histograms: ReadonlyMap<HistogramName, HistogramSet>
 }
 
-/** Not an object of functions: there can be many thousands. */
+/** A group as a class, not an object of functions: there can be many thousands. */
 class SummedGroup implements Group {
   readonly bucket: string | null
   readonly values: readonly (string | null)[]
@@ -237,7 +237,7 @@ class SummedGroup implements Group {
 /** Larger than the number of distinct values in any result; a pair of numbers stays a safe integer. */
 const maxIds = 2 ** 26
 
-/** Of an axis of size 1. */
+/** Numbers of an axis of size 1. */
 const noNumbers = new Uint32Array()
 
 /** An axis whose numbers are local to one segment, with their numbers in the whole result. */

@@ -8,7 +8,7 @@ export interface Column {
   constant: number
   /** The largest magnitude. */
   max: number
-  /** Of the absolute values of all rows, as a double. */
+  /** Sum of the absolute values of all rows, as a double. */
   total: number
   /** Whether a row may be negative. */
   isSigned: boolean

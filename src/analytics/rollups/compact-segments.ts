@@ -12,7 +12,7 @@ import {
   type SegmentRow,
 } from './segment-store.ts'
 
-/** How long after its end a day is compacted: hardly any request is recorded later. */
+/** Delay between the end of a day and its compaction: hardly any request is recorded later. */
 const settleDelayMs = 2 * 3_600_000
 /** A few late segments do not justify rewriting a day. */
 const minSegments = 4

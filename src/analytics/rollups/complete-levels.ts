@@ -14,7 +14,7 @@ import {
 } from './segment-store.ts'
 
 const dayMs = 86_400_000
-/** What most queries read. */
+/** Days that most queries read. */
 const maxAgeDays = 32
 
 /** Adds the levels that did not exist yet when a day was rolled up. Queries read larger ones until then. */

@@ -28,7 +28,7 @@ export class HistogramSet {
   #counts = new Uint32Array(bucketCount)
   #totals = new Float64Array(2)
 
-  /** As `GroupTotals.add`. Stored values are one higher: 0 is none. */
+  /** Adds values, like `GroupTotals.add`. Stored values are one higher: 0 is none. */
   add(groups: RowGroups, size: number, { numbers, constant, max }: Column, count: number): void {
     if (max === 0) return
     this.#grow(count)
@@ -89,7 +89,7 @@ export class HistogramSet {
   }
 }
 
-/** As `addValues`, for the counts of one group, which is three times as fast. */
+/** Counts values, like `addValues`, for one group, which is three times as fast. */
 function countValues(
   values: Uint32Array | Float64Array,
   counts: Uint32Array,

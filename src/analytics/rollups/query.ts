@@ -24,7 +24,7 @@ import {
   readSlice,
 } from './slices.ts'
 
-/** How many rows are read before yielding to the event loop. */
+/** Rows that are read before yielding to the event loop. */
 const maxRowsPerBatch = 100_000
 const maxSliceRows = 5000
 const minSliceRows = 500
@@ -35,11 +35,11 @@ const hourMs = 3_600_000
 export interface QueryRequest {
   organizationId: string
   query: RollupQuery
-  /** How long it may take. */
+  /** Maximum duration of the query. */
   timeoutMs: number
 }
 
-/** From the roll-ups, and from the generations that are not in them yet: exact at any moment. */
+/** Queries the roll-ups, and the generations that are not in them yet: exact at any moment. */
 export async function queryRollups(
   db: Db,
   { organizationId, query, timeoutMs }: QueryRequest,
@@ -133,7 +133,7 @@ async function addAll(
   await yieldToEventLoop()
 }
 
-/** For each day, the smallest roll-up that has all requests and the requested columns. */
+/** Chooses, for each day, the smallest roll-up that has all requests and the requested columns. */
 function chooseSegments(segments: readonly SegmentRow[], query: RollupQuery): SegmentRow[] {
   return [...Map.groupBy(segments, ({ day }) => day)].flatMap(([day, ofDay]) => {
     const capable = selectComplete(ofDay).filter(({ level }) => canServe(level, query, day))
@@ -213,7 +213,7 @@ async function addUnrolled(
 export interface GenerationQueryRequest extends QueryRequest {
   /** Only these generations, or the newest. */
   ids: readonly string[] | null
-  /** How many of the newest are enough; null when all have to be read. */
+  /** Number of the newest that is enough; null when all have to be read. */
   limit: number | null
 }
 

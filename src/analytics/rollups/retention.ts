@@ -20,13 +20,13 @@ export interface MaintenanceContext {
   clock: Clock
 }
 
-/** How many days generations are retained, and charges are posted individually; null: forever. */
+/** Days for which generations are retained, and for which charges are posted individually; null: forever. */
 export interface RetentionPolicy {
   retentionDays: number | null
   postingDays: number | null
 }
 
-/** Not urgent: speeds up queries, and deletes what is expired. */
+/** Runs work that is not urgent: speeds up queries, and deletes expired rows. */
 export async function runMaintenance(
   context: MaintenanceContext,
   { retentionDays, postingDays }: RetentionPolicy,

@@ -10,7 +10,7 @@ import { insertSegments, type NewSegment } from './segment-store.ts'
 import { readGenerations } from './slices.ts'
 import { minSegmentRows } from './unrolled.ts'
 
-/** How many rows are held in memory at once. */
+/** Maximum rows in memory at once. */
 const defaultMaxRows = 5000
 const maxRowsPerStatement = 500
 
@@ -46,7 +46,7 @@ export async function readStepCount(db: Db): Promise<string> {
   return row.value
 }
 
-/** By id, which grows with time, so that those of one day are adjacent. */
+/** Finds rows by id, which grows with time, so that those of one day are adjacent. */
 async function findOldestUnrolled(db: Db, maxRows: number): Promise<UnrolledGenerationTable[]> {
   return db.selectFrom('unrolled_generations').selectAll().orderBy('generation_id').limit(maxRows).execute()
 }
@@ -150,7 +150,7 @@ async function addKeyDays(tx: Db, totals: readonly KeyDayTable[]): Promise<void>
   }
 }
 
-/** What each key spent in credits, by UTC hour. */
+/** Sums the credits that each key spent, by UTC hour. */
 function computeKeyHours(records: readonly UsageRecord[]): KeyHourTable[] {
   const totals = new Map<string, KeyHourTable>()
   for (const { key_id, created_at, cost_nanos, sign } of records) {

@@ -7,7 +7,7 @@ import type { RollupTask } from './rollup-thread.ts'
 
 let db: Db | undefined
 
-/** On a thread of its own, because packing columns takes a while. */
+/** Runs on its own thread, because packing columns takes a while. */
 handleRequests(async (message) => {
   const task = message as RollupTask
   if (task.kind === 'open') db = openDb(task.url, { poolSize: 2 })

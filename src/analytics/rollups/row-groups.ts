@@ -13,7 +13,7 @@ type AssignGroup = (key: number) => number
 /** Up to this size a table is cheaper than a lookup of each key. */
 const maxDenseKeys = 65_536
 
-/** For each row the group of its key, or -1 where it is skipped; one number if all rows are in the same group. */
+/** The group of each row's key, or -1 where it is skipped; one number if all rows are in the same group. */
 export type RowGroups = Int32Array | number
 
 export function groupRows(
@@ -101,7 +101,7 @@ function groupDense(
   return groups
 }
 
-/** As `groupRows`, for numbers whose group does not depend on the segment. */
+/** Groups rows, like `groupRows`, by numbers whose group does not depend on the segment. */
 export function groupNumbers(
   numbers: Uint32Array | Float64Array,
   skipped: Uint8Array | null,
@@ -142,7 +142,7 @@ export interface ColumnPredicate {
   numbers: NumberMemo
 }
 
-/** For a column that does not exist: the same value in every row. */
+/** Stands for a column that does not exist: the same value in every row. */
 export const emptyColumn: Column = {
   numbers: null,
   constant: 0,

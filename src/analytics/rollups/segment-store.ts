@@ -30,7 +30,7 @@ export interface NewSegment {
   organizationId: string
   level: SegmentLevel
   segment: RollupSegment
-  /** How many rows of `request` it is the sum of. */
+  /** Number of `request` rows that it sums. */
   requests: number | null
 }
 
@@ -65,7 +65,7 @@ function encodeBodies({ size, columns }: RollupSegment): Map<string, Uint8Array>
   return bodies
 }
 
-/** Of the names of summaries, which are stored beside the columns. */
+/** Suffix of the names of summaries, which are stored beside the columns. */
 const summarySuffix = '_counts'
 
 /** Whether the distributions of all its rows are stored: not in those that are small, or from before. */
@@ -102,7 +102,10 @@ export async function deleteSegments(tx: Db, ids: string[]): Promise<boolean> {
 
 class SegmentsReplacedError extends Error {}
 
-/** When two processes do this at once, one of them finds the segments gone, or is not `allowed`, and changes nothing. */
+/**
+ * Replaces segments. When two processes do this at once, one of them finds the segments gone, or is not `allowed`, and
+ * changes nothing.
+ */
 export async function replaceSegments(
   db: Db,
   rows: readonly SegmentRow[],
@@ -132,10 +135,10 @@ export interface SegmentListing {
   unrolled: UnrolledGeneration[]
 }
 
-/** With more than this, no query would finish in time. */
+/** Limit of unrolled generations: with more, no query would finish in time. */
 const maxUnrolled = 250_000
 
-/** In one statement, so that the segments and what is in none of them are consistent. */
+/** Lists segments in one statement, so that they are consistent with the generations that are in none of them. */
 export async function listSegments(
   db: Db,
   where: { organizationId: string; fromDay: string; toDay: string },

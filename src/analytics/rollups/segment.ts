@@ -44,7 +44,7 @@ type ColumnFilter = (column: string) => boolean
 
 const idOf = ({ id }: UsageRecord) => id
 
-/** By the day on which they began: a request belongs to the window it started in. */
+/** Builds segments by the day on which requests began: a request belongs to the window it started in. */
 export function buildSegments(records: readonly UsageRecord[], isSelected: ColumnFilter): RollupSegment[] {
   const days = Map.groupBy(records, (record) => record.created_at.slice(0, 10))
   return [...days].map(([day, some]) => buildSegment(day, some, isSelected))
@@ -93,7 +93,7 @@ function groupSafely({ columns, size }: RollupSegment, groupNumbers: Uint32Array
   return { firstRows, groups: groupNumbers }
 }
 
-/** By number, if there is one: sums of several segments are then made in the order of memory. */
+/** Sorts groups by number, if there is one: sums of several segments are then made in the order of memory. */
 function sortGroups(rows: RowGroups, stored: readonly Labels[]): RowGroups {
   const numbers = stored.find(({ values }) => values === null)?.codes
   if (!numbers) return rows

@@ -18,7 +18,7 @@ export async function readGenerations(
 
 export interface QueryScope {
   organizationId: string
-  /** When they began, without the end of the period. */
+  /** Period in which requests began; `to` is exclusive. */
   from: string
   to: string
 }

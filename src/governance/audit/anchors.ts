@@ -58,7 +58,7 @@ export function readAnchoredHeads({ action, changes }: AuditEntry): ChainHead[] 
   return Object.values(details).flatMap((text) => parseHead(text) ?? [])
 }
 
-/** When retention deletes entries of the chain of anchors, what only they recorded has to be recorded again. */
+/** Releases the heads that only deleted entries of the chain of anchors recorded, so that they are recorded again. */
 export async function releaseAnchors(tx: AuditDeps['db'], deleted: readonly AuditEntry[]): Promise<void> {
   await forgetAnchors(tx, deleted.flatMap(readAnchoredHeads))
 }

@@ -3,14 +3,14 @@ import type { AuditEntryTable } from '../../platform/db/schema.ts'
 
 export type AuditEntry = Selectable<AuditEntryTable>
 
-/** Who did something: a member, an API key, an identity provider, a job, or the command line. */
+/** The author of an event: a member, an API key, an identity provider, a job, or the command line. */
 export interface Actor {
   type: 'member' | 'key' | 'workload' | 'scim' | 'job' | 'command' | 'anonymous'
   id: string | null
   name: string | null
 }
 
-/** Who caused an event, and from where. */
+/** The author of an event, and the source of its request. */
 export interface AuditOrigin {
   /** Null for an event that belongs to no organization, such as a failed sign-in. */
   organizationId: string | null
@@ -28,17 +28,17 @@ export interface AuditEvent {
   action: string
   target: { type: string; id: string; name?: string | null }
   workspaceId?: string | null
-  /** Of the target, where the actor acts on another organization. */
+  /** Organization of the target, where the actor acts on another one. */
   organizationId?: string
   outcome?: 'success' | 'refused'
   /** The rows before and after a change. Only the fields that differ are stored. */
   before?: AuditRecord | null
   after?: AuditRecord | null
-  /** What else is known, such as the reason of a refusal. */
+  /** Further facts, such as the reason of a rejection. */
   details?: AuditRecord
 }
 
-/** Whose secret it is; null: the installation's. */
+/** The owner of a secret; null: the installation. */
 export interface SecretOwner {
   organizationId: string | null
   workspaceId: string | null

@@ -2,14 +2,14 @@ import { version } from '../../platform/version.ts'
 import type { AuditEntry } from './entry.ts'
 import { toAuditRecord } from './record.ts'
 
-/** Of the Open Cybersecurity Schema Framework. */
+/** Version of the Open Cybersecurity Schema Framework. */
 const ocsfVersion = '1.8.0'
 
 interface EventClass {
   uid: number
   name: string
   category: { uid: number; name: string }
-  /** By the verb of an action; any other is 99. */
+  /** Activities by the verb of an action; any other verb is 99. */
   activities: Record<string, [id: number, name: string]>
 }
 
@@ -54,7 +54,7 @@ const apiActivity: EventClass = {
   activities: { ...changes, open: [2, 'Read'], export: [2, 'Read'] },
 }
 
-/** By the first part of an action; any other changes an entity. */
+/** Classes by the first part of an action; any other action changes an entity. */
 const classes: Record<string, EventClass> = {
   member: accountChange,
   scim_user: accountChange,

@@ -5,7 +5,7 @@ import { RejectedCalls } from './rejected-calls.ts'
 import { SecretUses } from './secret-uses.ts'
 import type { AuditDeps } from './transaction.ts'
 
-/** For events without a transaction of their own. */
+/** Creates the recorders of events that have no transaction of their own. */
 export function createAuditRecorders(deps: AuditDeps & { log: Logger }, node: ClusterNode) {
   const auditQueue = new AuditQueue(deps)
   const rejectedCalls = new RejectedCalls(auditQueue, deps.clock)

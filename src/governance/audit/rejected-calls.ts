@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/time/clock.ts'
 import type { AuditEvent, AuditOrigin } from './entry.ts'
 import type { AuditQueue } from './queue.ts'
 
-/** What was rejected, to whom. */
+/** A rejected call and its caller. */
 export interface RejectedCall {
   origin: AuditOrigin
   operation: { id: string; name: string }
@@ -13,7 +13,7 @@ export interface RejectedCall {
 
 interface Window {
   endsAt: number
-  /** Since the last entry. */
+  /** Calls since the last entry. */
   count: number
   last: RejectedCall
 }

@@ -5,7 +5,7 @@ import type { AuditQueue } from './queue.ts'
 import { findSecretOwner } from './store.ts'
 
 const dayMs = 86_400_000
-/** Of one day. Beyond it, secrets are recorded again. */
+/** Maximum secrets of one day. Beyond it, secrets are recorded again. */
 const maxSecrets = 100_000
 
 /** Records that secrets are decrypted for use: one entry for each secret, process and day. */
@@ -28,7 +28,7 @@ export class SecretUses {
     if (this.#isFirst(type, id)) this.#record(type, id, (db) => findSecretOwner(db, type, id))
   }
 
-  /** For secrets that have another owner than a record above. */
+  /** Records the use of a secret whose owner is known, not found by its id. */
   addOwned(type: string, id: string, owner: SecretOwner): void {
     if (this.#isFirst(type, id)) this.#record(type, id, async () => owner)
   }

@@ -64,7 +64,7 @@ export async function findChain(db: Db, chainId: string): Promise<AuditChain | u
   return db.selectFrom('audit_chains').selectAll().where('chain_id', '=', chainId).executeTakeFirst()
 }
 
-/** In pages: an installation may have many organizations. */
+/** Lists chains in pages: an installation may have many organizations. */
 export async function listChainIds(db: Db, after: string, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('audit_chains')
@@ -102,7 +102,7 @@ export async function saveAnchors(tx: Db, heads: readonly ChainHead[]): Promise<
     .execute()
 }
 
-/** So that heads are recorded again, unless a later one of their chain is recorded. */
+/** Deletes anchors so that heads are recorded again, unless a later one of their chain is recorded. */
 export async function forgetAnchors(tx: Db, heads: readonly ChainHead[]): Promise<void> {
   for (const { chain_id, seq } of heads)
     await tx.deleteFrom('audit_anchors').where('chain_id', '=', chain_id).where('seq', '=', seq).execute()

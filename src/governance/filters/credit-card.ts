@@ -20,7 +20,7 @@ const issuers: [prefix: RegExp, lengths: readonly number[]][] = [
   [/^(?:5018|5019|5020|5038|5893|6304|6759|676[1-3])/, [16, 17, 18, 19]],
 ]
 
-/** What announces another long number. */
+/** Text before a long number that is not a card. */
 const otherNumber =
   /(?:(?<![a-z])(?:order|tracking|invoice|serial|imei|isbn|ean|gtin|timestamp|ts|trace|span|request|id|nr|no)|_at|_id|#)["']?\s?[:=#]?\s?["']?$/i
 const cardName = /card|credit|debit|visa|master|amex|(?<![a-z])(?:cc|pan|karte|carte|tarjeta|carta)/i

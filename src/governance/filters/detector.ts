@@ -4,7 +4,7 @@ export interface Span {
   end: number
   /** The text that replaces it. */
   label: string
-  /** What was recognized, if the detector knows several kinds. */
+  /** Kind of match, if the detector knows several. */
   kind?: string
 }
 
@@ -27,13 +27,13 @@ export function findMatches(
   return spans
 }
 
-/** After a rejected match the search continues at its next word, not behind its end. */
+/** Length to skip after a rejected match: the search continues at its next word, not behind its end. */
 function skipLength(text: string): number {
   const next = /[^\p{L}\p{N}]/u.exec(text)
   return next ? next.index + 1 : Math.max(1, text.length)
 }
 
-/** In order, with overlapping spans joined: the label of the longer one remains. */
+/** Sorts spans and joins overlapping ones: the label of the longer one remains. */
 export function mergeSpans(spans: readonly Span[]): Span[] {
   const merged: Span[] = []
   for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {

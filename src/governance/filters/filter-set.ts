@@ -14,16 +14,16 @@ export interface FilterHit extends RuleTraits, Pick<TextPlace, 'part' | 'role'> 
   rule: string
   /** The label that replaces a match. */
   label: string
-  /** What a detector of several kinds recognized. */
+  /** Kinds that a detector of several kinds recognized. */
   kinds: string[]
   count: number
-  /** Where each match begins. */
+  /** Index at which each match begins. */
   starts: number[]
 }
 
 export interface FilterResult {
   hits: FilterHit[]
-  /** What must be replaced: in order, and without overlaps. */
+  /** Spans to replace: in order, and without overlaps. */
   redactions: Span[]
 }
 
@@ -84,7 +84,7 @@ export class FilterSet {
     return this.#split
   }
 
-  /** What matches in a text, and which parts of it to replace. What is before `from` is only context. */
+  /** Finds matches in a text, and the parts of it to replace. The text before `from` is only context. */
   scan(text: string, place: TextPlace, from = 0): FilterResult {
     const plain = plainCharacters(text)
     const hits: FilterHit[] = []
@@ -109,7 +109,7 @@ export class FilterSet {
     return { hits, redactions: mergeSpans(redacted.flat()) }
   }
 
-  /** As `scan`, for a text whose matches may take more memory than the text: they are found as they are taken. */
+  /** Scans, like `scan`, a text whose matches may take more memory than the text: they are found one by one. */
   openScan(text: string, place: TextPlace): MatchStream<FilterHit> {
     const plain = plainCharacters(text)
     const streams: FilterStream[] = []
@@ -129,7 +129,7 @@ export class FilterSet {
     return new MatchStream(streams.map((stream) => toFilterMatches(stream, place)))
   }
 
-  /** In the text as it is, and in ordinary characters. */
+  /** Finds matches in the original text, and in its ordinary characters. */
   #findCustoms(text: string, plain: PlainText, from: number): Map<CompiledFilter, Span[]> {
     const found = new Map<CompiledFilter, Span[]>()
     for (const filter of this.#listMatching(text)) found.set(filter, [...filter.find(text, from)])

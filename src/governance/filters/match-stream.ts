@@ -71,7 +71,7 @@ export class MatchStream<Hit> {
     this.#filters = filters
   }
 
-  /** What to replace in the section that ends here; the label of a redaction is in its first section. */
+  /** Takes the spans to replace in the section that ends here; the label of a redaction is in its first section. */
   takeRedactions(end: number): Span[] {
     const spans = this.#open
     this.#open = []
@@ -84,7 +84,7 @@ export class MatchStream<Hit> {
     })
   }
 
-  /** Of the sections that were taken. */
+  /** Lists the hits of the sections that were taken. */
   listHits(): Hit[] {
     return this.#filters.flatMap((filter) => filter.describeHit() ?? [])
   }

@@ -15,7 +15,7 @@ export interface PdfLimits {
 export type PdfTask = { kind: 'read'; limits: PdfLimits } | { kind: 'count' }
 
 interface ReaderLimits extends PdfLimits, TaskLimits {
-  /** Of a document in base64. */
+  /** Maximum length of a document in base64. */
   data: number
 }
 

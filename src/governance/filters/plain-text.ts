@@ -44,7 +44,7 @@ export function findFromEnd(text: string, count: number): number {
   return index
 }
 
-/** What a detector finds in a text of ordinary characters, as spans of the text before. */
+/** Finds matches in a text of ordinary characters, as spans of the original text. */
 export function findInPlain(find: (text: string) => Iterable<Span>, plain: PlainText): Span[] {
   return [...mapInPlain(find(plain.text), plain)]
 }

@@ -60,7 +60,7 @@ function isSuspicious(bytes: Buffer): boolean {
   return false
 }
 
-/** Not a control character in sight; other scripts than Latin are fine. */
+/** Whether a text is long enough and has no control characters; scripts other than Latin are fine. */
 function isReadable(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what tells bytes from text.
   return text.length >= 6 && !/[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]/.test(text)
@@ -76,6 +76,6 @@ function* findSpaced(text: string, isInjection: (plain: string) => boolean): Gen
   }
 }
 
-/** Without its spaces a text has no words, so phrases are searched for without theirs. */
+/** Phrases without spaces: a text without its spaces has no words. */
 const compactPhrases =
   /ignore(?:all|any|the|your|my){0,2}(?:previous|prior|above|earlier|instructions|rules|safety)|(?:reveal|show|print|repeat)(?:me)?(?:the|your)(?:system|hidden|initial|secret)?(?:prompt|instructions)|bypass(?:all|the|your)?(?:safety|security|restrictions|filters)|override(?:the|your|all)?(?:system|instructions|safety)|disregard(?:all|any|the|your)|forget(?:all|your)(?:previous|instructions|rules)|developermode|doanythingnow/

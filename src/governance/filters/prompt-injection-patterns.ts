@@ -3,7 +3,7 @@ export interface InjectionPattern {
   name: string
   /** Sticky: it is tried only where one of the stems begins. */
   pattern: RegExp
-  /** How its matches begin, in lower case; letters begin a word. */
+  /** Beginnings of its matches, in lower case; a stem of letters begins a word. */
   stems: readonly string[]
 }
 

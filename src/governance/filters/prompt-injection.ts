@@ -9,7 +9,7 @@ export const injectionLabel = '[PROMPT_INJECTION]'
 
 /** Finds the places where a pattern can begin, in one pass: ordinary text has few. */
 const anchorPattern = buildAnchorPattern()
-/** By their first two characters. */
+/** Patterns by their first two characters. */
 const patternsByStart = groupPatterns()
 
 /**
@@ -32,7 +32,7 @@ export function createInjectionDetector(allowedPhrases: readonly string[] = []):
   }
 }
 
-/** Of one kind in one text. What follows the last of them counts as one more. */
+/** Maximum matches of one kind in one text. The text behind the last of them counts as one more. */
 const maxInjections = 20_000
 
 function takeFirst(spans: Iterable<Span>, textLength: number): Span[] {

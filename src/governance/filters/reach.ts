@@ -4,9 +4,9 @@ import type { DetectorSlug } from './detectors.ts'
 import { findFromEnd } from './plain-text.ts'
 import type { FilterRules } from './rules.ts'
 
-/** How much of a text must follow the beginning of a match before the match is certain. */
+/** The length of text that must follow the beginning of a match before the match is certain. */
 export interface Reach {
-  /** Without invisible ones; infinite if only the whole text decides. */
+  /** Characters without invisible ones; infinite if only the whole text decides. */
   characters: number
   /** Some matches are longer, but have no space in them. */
   hasLongWords: boolean

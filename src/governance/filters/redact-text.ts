@@ -5,7 +5,7 @@ import type { FilterHit, FilterSet } from './filter-set.ts'
 import { findCertainEnd } from './reach.ts'
 import { findContext } from './text-context.ts'
 
-/** What the filters find in a text, without the places, and the text as they redact it. */
+/** The hits of the filters in a text, without their places, and the redacted text. */
 export interface RedactedText {
   hits: FilterHit[]
   /** Null if it is unchanged. */
@@ -15,7 +15,7 @@ export interface RedactedText {
 /** A longer text is read in sections of this length, so that the memory of its matches is that of a section. */
 const sectionLength = 32 * 1024
 
-/** In a JSON text the strings are read and replaced without their escapes: it stays valid. */
+/** Redacts a text. In a JSON text the strings are read and replaced without their escapes: it stays valid. */
 export function redactText(filters: FilterSet, text: string, place: TextPlace): RedactedText {
   const redacted = new RedactedSections(text)
   const hits = findEdits(filters, text, place, (edits) => redacted.add(edits))
@@ -101,7 +101,7 @@ interface Section {
   edits: Span[]
 }
 
-/** What the filters find in each section: a match extends over no two of them. */
+/** Scans each section; no match extends over two of them. */
 function* readSections(
   filters: FilterSet,
   reach: Parameters<typeof findCertainEnd>[1],

@@ -6,20 +6,20 @@ import { findEdits, RedactedSections } from './redact-text.ts'
 import type { FilterRules } from './rules.ts'
 import { type ScannedText, scanText } from './scan-text.ts'
 
-/** What the main thread is sent of each text. */
+/** Kind of result that the main thread gets for each text. */
 export type ScanMode =
   /** The places of all matches, with the reply. */
   | 'places'
   /** The redacted text, if it has a match. */
   | 'texts'
-  /** What to replace in it, section by section. */
+  /** Replacements in the text, section by section. */
   | 'edits'
 
 export interface ScanRequest {
   key: string
   /** Absent if this thread should have them. */
   rules?: FilterRules
-  /** Of each text. */
+  /** Place of each text. */
   places: Omit<ScannedText, 'text'>[]
   mode: ScanMode
 }

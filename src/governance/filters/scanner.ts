@@ -23,7 +23,7 @@ export interface RuleSet {
 const detectorSteps = 10
 /** A short text takes as long as one of this length. */
 const minTextLength = 20
-/** What takes longer is scanned on another thread. */
+/** Steps above which a text is scanned on another thread. */
 const maxInlineSteps = 60_000
 /** Larger patterns are compiled on another thread. */
 const maxInlineProgram = 200
@@ -49,7 +49,7 @@ interface ScanJob extends RuleSet {
 
 interface PatternSizes {
   size: number
-  /** Of counted repetitions: their instructions can all be active at once. */
+  /** Size of counted repetitions: their instructions can all be active at once. */
   repetitions: number
 }
 
@@ -73,7 +73,7 @@ export class ContentScanner {
     return texts.map((text) => scanText(filters, text))
   }
 
-  /** What matches in each text, and the text as it is redacted, which takes no memory for the places. */
+  /** Finds hits in each text and redacts it, without memory for the places of matches. */
   redact(ruleSet: RuleSet, texts: readonly PlacedText[]): RedactedText[] | Promise<RedactedText[]> {
     const redacted = new Map<unknown, string>()
     const receive: ReceiveText = (index, text) => void redacted.set(index, text)
@@ -84,7 +84,7 @@ export class ContentScanner {
     return texts.map(({ text, place }) => redactText(filters, text, place))
   }
 
-  /** As `redact`, with what to replace instead of the text: passed on in order, section by section. */
+  /** Finds hits, like `redact`, and passes on the replacements instead of the text: in order, section by section. */
   async findEdits(
     ruleSet: RuleSet,
     text: PlacedText,

@@ -12,7 +12,7 @@ function format(id: string, pattern: string): SecretFormat {
 }
 
 const end = '(?![A-Za-z0-9_-])'
-/** Of formats without a prefix: not a part of base64. */
+/** End of formats without a prefix: not a part of base64. */
 const keyEnd = '(?![A-Za-z0-9_+/=-])'
 
 const formats: readonly SecretFormat[] = [

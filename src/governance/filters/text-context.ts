@@ -1,10 +1,10 @@
-/** What filters may look back at. */
+/** Characters that filters may look back at. */
 const contextLength = 128
 const space = /\s/
 
 /**
- * Where the context of what follows `end` begins: with a word, and not within a match. Cut off at another place, the
- * context could itself match.
+ * Finds the start of the context of the text after `end`: at a word, and not within a match. Cut off at another place,
+ * the context could itself match.
  */
 export function findContext(text: string, end: number, lastMatch: number): number {
   let start = Math.max(0, end - contextLength)

@@ -15,26 +15,26 @@ import type {
 /** A rule that matched a request or its reply, without the text it matched. */
 export interface GuardrailHit extends Omit<FilterHit, 'part' | 'label' | 'starts'> {
   direction: FilterDirection
-  /** Where: a part of a message, or the field of another rule. */
+  /** Place of the match: a part of a message, or the field of another rule. */
   part: string
 }
 
 /** The filters of replies, not both null. */
 export interface ReplyRules {
-  /** Those that block or redact: a reply must wait for them. */
+  /** Filters that block or redact: a reply must wait for them. */
   enforced: (RuleSet & { reach: Reach }) | null
-  /** Those whose matches are only recorded. */
+  /** Filters whose matches are only recorded. */
   recorded: RuleSet | null
 }
 
-/** What a policy says about the content of requests and replies. */
+/** The rules of a policy for the content of requests and replies. */
 export interface ContentRules {
   /** The filters of each side; null if there are none. */
   input: RuleSet | null
   output: ReplyRules | null
   /**
-   * For what no provider receives, such as the name of an app: the input filters that block or redact, all redacting.
-   * Null if there are none; otherwise nothing may pass that they have not read.
+   * Filters for texts that no provider receives, such as the name of an app: the input filters that block or redact,
+   * all redacting. Null if there are none; otherwise nothing may pass that they have not read.
    */
   labels: RuleSet | null
   /** The rules against content that filters cannot read; null if it is allowed. */

@@ -50,7 +50,7 @@ export interface FilterSource {
   action: FilterAction
 }
 
-/** What a filter reads: a filter of both sides is two effective filters. */
+/** The side that a filter reads: a filter of both sides is two effective filters. */
 export type FilterDirection = Exclude<FilterScope, 'both'>
 
 export interface EffectiveBuiltin extends BuiltinFilter {
@@ -63,7 +63,7 @@ export interface EffectiveFilter extends CustomFilter {
   sources: FilterSource[]
 }
 
-/** Of one layer: each calls its own model. */
+/** The moderation of one layer: each calls its own model. */
 export interface EffectiveModeration extends ModerationRule {
   layer: Layer
 }

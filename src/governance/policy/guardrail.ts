@@ -14,11 +14,11 @@ export type FilterAction = (typeof filterActions)[number]
 export const scanScopes = ['user_only', 'all_messages'] as const
 export type ScanScope = (typeof scanScopes)[number]
 
-/** Which side of an exchange a filter reads; the prompt by default. */
+/** Sides of an exchange that a filter can read; the prompt by default. */
 export const filterScopes = ['input', 'output', 'both'] as const
 export type FilterScope = (typeof filterScopes)[number]
 
-/** What happens to content that filters cannot read, such as images. Weakest first. */
+/** Actions for content that filters cannot read, such as images. Weakest first. */
 export const unscannableActions = ['allow', 'block'] as const
 export type UnscannableAction = (typeof unscannableActions)[number]
 

@@ -11,9 +11,9 @@ export interface LimitSources {
   /** Total credits granted to the organization, in nano-dollars. */
   grantedCredits: bigint
   workspace: WorkspaceBudgets
-  /** Of the member who created the key. */
+  /** Limit of the member who created the key. */
   member: MemberLimit | null
-  /** From guardrails. */
+  /** Budgets of guardrails. */
   budgets: readonly Budget[]
 }
 

@@ -5,14 +5,14 @@ import { tryParseJson } from '../../platform/json/json.ts'
 import { asObject, asObjects, asString } from '../../platform/json/json-values.ts'
 import type { Clock } from '../../platform/time/clock.ts'
 
-/** Where the public keys of an issuer are found. */
+/** The source of an issuer's public keys. */
 export interface JwksSource {
-  /** Of the record that names the issuer: organizations do not share what is cached. */
+  /** Id of the record that names the issuer: organizations do not share cache entries. */
   id: string
   issuer: string
   /** Null: named by the OpenID configuration of the issuer. */
   jwks_uri: string | null
-  /** How long keys are used while they cannot be loaded again. */
+  /** Time for which keys are used while they cannot be loaded again. */
   staleMs?: number
 }
 
@@ -23,7 +23,7 @@ export class JwksUnavailableError extends Error {}
 const freshMs = 10 * 60_000
 /** Between two loads because of a key that is not known: a token costs nothing to forge. */
 const unknownKeyMs = 10_000
-/** After a failure. */
+/** Delay after a failure. */
 const retryMs = 10_000
 const timeoutMs = 5000
 const maxBytes = 256 * 1024
@@ -140,7 +140,7 @@ async function fetchJson(url: string, egress: EgressOptions): Promise<Record<str
   throw new JwksUnavailableError('The reply is not a JSON object.')
 }
 
-/** What makes up a public key of each type. */
+/** Members of a public key, by key type. */
 const publicMembers: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['RSA', ['n', 'e']],
   ['EC', ['crv', 'x', 'y']],

@@ -1,7 +1,7 @@
 import type { CustomFetch } from 'openid-client'
 import { type EgressOptions, sendBuffered } from '../../platform/http/egress-client.ts'
 
-/** For one request to a provider. */
+/** Timeout of one request to a provider. */
 const timeoutMs = 10_000
 /** Discovery documents, key sets and tokens are a few kilobytes. */
 const maxBytes = 512 * 1024

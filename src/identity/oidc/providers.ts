@@ -8,9 +8,9 @@ import type { JwksCache } from './jwks-cache.ts'
 import { ProviderKeySet } from './key-set.ts'
 import { createProviderFetch } from './provider-fetch.ts'
 
-/** What identifies this gateway at a provider. */
+/** The identity of this gateway at a provider. */
 export interface ProviderClient {
-  /** Of the connection. */
+  /** Id of the connection. */
   id: string
   issuer: string
   client_id: string
@@ -24,7 +24,7 @@ export interface OidcProvider {
   keys: ProviderKeySet
 }
 
-/** Why a provider cannot be used; safe to show to the admin who configured it. */
+/** The reason why a provider cannot be used; safe to show to the admin who configured it. */
 class ProviderProblem extends Error {}
 
 interface CacheEntry {

@@ -2,13 +2,13 @@ import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { Permission, PermissionSet } from './permissions.ts'
 import type { Role } from './roles.ts'
 
-/** What a caller may do, and where. */
+/** The permissions of a caller, and their places. */
 export interface Grant {
-  /** In the whole organization. */
+  /** Permissions in the whole organization. */
   readonly everywhere: PermissionSet
-  /** For all records of single workspaces. */
+  /** Permissions for all records of single workspaces. */
   readonly workspaces: ReadonlyMap<string, PermissionSet>
-  /** For the records that the member created there. */
+  /** Permissions for the records that the member created there. */
   readonly own: { userId: string; workspaces: ReadonlyMap<string, PermissionSet> } | null
 }
 
@@ -72,7 +72,7 @@ function listWorkspaces(map: ReadonlyMap<string, PermissionSet>, permission: Per
   return new Set([...map].filter(([, set]) => set.has(permission)).map(([id]) => id))
 }
 
-/** What decides who may act on a record. */
+/** The facts of a record that decide who may act on it. */
 export interface RecordPlace {
   /** Null for a record of the whole organization. */
   workspaceId: string | null
@@ -135,7 +135,7 @@ function permissionMissingError({ permission }: Scope): GatewayError {
   return new GatewayError('permission_missing', { message, metadata: { permission } })
 }
 
-/** What a role grants where it is assigned. Permissions for own records count as those for all. */
+/** The grant of a role where it is assigned. Permissions for own records count as those for all. */
 export function grantOfRole({ role, workspaceId }: RoleAssignment): Grant {
   const set = new Set<Permission>([...role.permissions, ...role.ownPermissions])
   return workspaceId === null
@@ -143,7 +143,7 @@ export function grantOfRole({ role, workspaceId }: RoleAssignment): Grant {
     : { everywhere: new Set(), workspaces: new Map([[workspaceId, set]]), own: null }
 }
 
-/** What the members of a workspace may do there. Permissions for own records are those for their own. */
+/** The grant of a workspace's members. Permissions for own records apply to those only. */
 export function grantOfMembership(
   role: Pick<Role, 'permissions' | 'ownPermissions'>,
   workspaceId: string,

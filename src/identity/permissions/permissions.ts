@@ -109,7 +109,7 @@ function listForKeys(kind: 'inference' | 'management'): PermissionSet {
   return new Set(permissionNames.filter((name) => ['any', kind].includes(infoOf(name).keys)))
 }
 
-/** What a key of each kind may do unless it is limited further. */
+/** Permissions of a key of each kind, unless it is limited further. */
 export const keyPermissions = {
   inference: listForKeys('inference'),
   management: listForKeys('management'),

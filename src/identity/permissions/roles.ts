@@ -1,6 +1,6 @@
 import { type Permission, permissionNames } from './permissions.ts'
 
-/** What a member may do, in the organization or the workspace where the role is assigned. */
+/** A set of permissions in the organization or the workspace where the role is assigned. */
 export interface Role {
   id: string
   name: string

@@ -2,7 +2,7 @@ import { classifySample } from '../classify.ts'
 import { macroCategoryOf, type TaskTag } from '../tasks.ts'
 import type { LabeledPrompt } from './corpus.ts'
 
-/** How many prompts were classified correctly. */
+/** Counts of prompts that were classified correctly, and of all. */
 export interface Hits {
   right: number
   total: number

@@ -1,6 +1,6 @@
 const letters = 'FAKEKEYFORTESTSONLY'
 
-/** As many characters of a repeated pattern: it has the format of a secret, and is plainly none. */
+/** Repeats a pattern to this length: the result has the format of a secret, and is plainly none. */
 function fill(length: number, pattern = `${letters}0${letters.toLowerCase()}1`): string {
   return pattern.repeat(Math.ceil(length / pattern.length)).slice(0, length)
 }
