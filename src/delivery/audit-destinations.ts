@@ -43,7 +43,7 @@ export async function deleteAuditDestination(tx: Db, id: string): Promise<void> 
   await tx.deleteFrom('audit_destinations').where('id', '=', id).execute()
 }
 
-/** Those with entries to send that no node works on. */
+/** Lists destinations with entries to send that no node works on. */
 export async function listDueAuditDestinations(db: Db, now: string, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('audit_destinations')
@@ -83,7 +83,7 @@ export async function takeAuditLease(db: Db, id: string, { owner, now, until }: 
   return numUpdatedRows > 0n
 }
 
-/** Without effect if another node has taken the lease. */
+/** Updates a leased destination; has no effect if another node has taken the lease. */
 export async function updateHeldAuditDestination(
   db: Db,
   id: string,
@@ -98,7 +98,7 @@ export async function updateHeldAuditDestination(
     .execute()
 }
 
-/** For a process that has just started, where no other can be running. */
+/** Releases all leases, for a process that has just started and is the only one. */
 export async function releaseAuditLeases(db: Db): Promise<void> {
   await db.updateTable('audit_destinations').set({ lease_owner: null, lease_until: null }).execute()
 }

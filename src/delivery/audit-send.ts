@@ -13,7 +13,7 @@ export interface WebhookSecrets {
   signing_secret?: string | undefined
 }
 
-/** How far the entries were accepted, from the first one. */
+/** The number of entries that were accepted, from the first one, and the error after them. */
 export interface AuditSendOutcome {
   accepted: number
   error: string | null

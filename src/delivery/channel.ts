@@ -14,7 +14,7 @@ import { areSecretsHeldBack, listSecretValues, openConfig, originOf } from './de
 import type { Destination, DestinationConfig, Exporter } from './destinations/destination.ts'
 import type { GenerationEvent } from './destinations/event.ts'
 
-/** How to reach a destination, with its secrets. */
+/** The connection to a destination, with its secrets. */
 export interface Channel {
   kind: Destination
   config: DestinationConfig
@@ -48,7 +48,7 @@ export type SendOutcome =
   /** The destination accepts no more events. */
   | { kind: 'gone'; error: string }
 
-/** Of the response. */
+/** Maximum bytes of the response. */
 const maxBytes = 256 * 1024
 const maxErrorLength = 500
 
@@ -93,7 +93,7 @@ async function encodeEvents(
   }
 }
 
-/** What these say of a request is true of its events: others of the 4xx range are about the destination. */
+/** Statuses that reject the events of a request: others of the 4xx range are about the destination. */
 const rejectingStatuses: ReadonlySet<number> = new Set([400, 413, 422])
 
 async function readOutcome(

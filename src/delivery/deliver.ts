@@ -6,7 +6,7 @@ import type { GenerationEvent } from './destinations/event.ts'
 import { recordAccepted, recordError, recordFailure, recordGone, recordRejected } from './outcome.ts'
 import { countAttempts } from './store.ts'
 
-/** How a batch ended: with its last outcome, or without one if it was given up. */
+/** The result of a batch: its last outcome, or null if it was given up. */
 interface BatchResult {
   accepted: GenerationEvent[]
   last: SendOutcome | null
@@ -43,7 +43,7 @@ export async function deliverBatches(
   return outcomes.every((outcome) => outcome !== null)
 }
 
-/** After this time, the rest of a batch waits for the next round: others may need the slot. */
+/** Time after which the rest of a batch waits for the next round: others may need the slot. */
 const maxDividingMs = 30_000
 
 function isRejection(outcome: SendOutcome | null): outcome is SendOutcome & { error: string } {

@@ -108,7 +108,7 @@ async function ensureState(db: Db, id: string): Promise<void> {
     .execute()
 }
 
-/** Without effect if another node has taken the lease. */
+/** Updates a leased state; has no effect if another node has taken the lease. */
 export async function updateHeldState(
   db: Db,
   id: string,
@@ -123,7 +123,7 @@ export async function updateHeldState(
     .execute()
 }
 
-/** For a process that has just started, where no other can be running. */
+/** Releases all leases, for a process that has just started and is the only one. */
 export async function releaseDeliveryLeases(db: Db): Promise<void> {
   await db
     .updateTable('destination_states')
@@ -132,7 +132,7 @@ export async function releaseDeliveryLeases(db: Db): Promise<void> {
     .execute()
 }
 
-/** For changes that users make. */
+/** Stores changes that users make. */
 export async function updateState(
   db: Db,
   id: string,
@@ -142,7 +142,7 @@ export async function updateState(
   await db.updateTable('destination_states').set(changes).where('destination_id', '=', id).execute()
 }
 
-/** After a change of a destination: what failed before may succeed now. */
+/** Retries after a change of a destination: requests that failed before may succeed now. */
 export async function retryAtOnce(db: Db, id: string, isEnabled: boolean): Promise<void> {
   await db
     .updateTable('destination_states')
@@ -183,8 +183,8 @@ export async function findTarget(db: Db, id: string): Promise<DeliveryTarget | u
 }
 
 /**
- * For a destination that responded with 410. Its secrets stay. Returns false if it was changed meanwhile: perhaps to
- * another address, of which the response says nothing.
+ * Disables a destination that responded with 410. Its secrets stay. Returns false if it was changed meanwhile: perhaps
+ * to another address, of which the response says nothing.
  */
 export async function disableDestination(
   db: Db,

@@ -12,7 +12,7 @@ import {
 
 /** The destinations of a request, chosen from what is known when it arrives. */
 export interface ExportTargets {
-  /** With what each may receive: the sum of its `sharedParts`. */
+  /** Destinations, and the parts that each may receive: the sum of its `sharedParts`. */
   destinations: readonly { id: string; shared: number }[]
   /** One of them receives the prompt and the reply, or filters by them. */
   includesContent: boolean
@@ -90,7 +90,7 @@ export function openEvent(vault: Vault, row: { id: string; sealed_event: string 
   return JSON.parse(vault.decrypt(row.sealed_event, outboxContext(row.id)))
 }
 
-/** What a encrypted event is bound to. */
+/** The context that an encrypted event is bound to. */
 function outboxContext(id: string): string {
   return `outbox/${id}`
 }

@@ -9,7 +9,7 @@ import { acknowledge, markFailed } from './store.ts'
 const backoff = { firstMs: 1000, maxMs: 5 * 60_000, minMs: 100 }
 /** The longest `Retry-After` that is waited for. */
 const maxRetryAfterMs = 60 * 60_000
-/** Until it is checked again whether something can be sent. A change of the destination does it at once. */
+/** Delay until it is checked again whether something can be sent. A change of the destination does it at once. */
 const holdMs = 10_000
 
 export async function recordAccepted(

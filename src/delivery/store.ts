@@ -41,7 +41,10 @@ async function deleteDeliveries(db: Db, id: string, eventIds: string[]): Promise
   return Number(numDeletedRows)
 }
 
-/** Not in the transaction of the deliveries: two destinations could wait for each other. What is left is swept. */
+/**
+ * Deletes events outside the transaction of the deliveries: two destinations could wait for each other. The rest is
+ * swept.
+ */
 async function discardEvents(db: Db, eventIds: string[]): Promise<void> {
   await deleteUnreferenced(db, eventIds).catch(() => undefined)
 }
@@ -84,7 +87,7 @@ async function deleteUnreferenced(db: Db, eventIds: string[], before?: string): 
     .execute()
 }
 
-/** Of the rows that are looked at between two turns of the event loop. */
+/** Rows that are examined between two turns of the event loop. */
 const pageSize = 1000
 
 /**
@@ -163,11 +166,11 @@ export function listFailed(db: Db, id: string, page: Pagination): Promise<RowPag
 export interface QueueSize {
   count: number
   bytes: number
-  /** Of the oldest event. */
+  /** Time of the oldest event. */
   since: string | null
 }
 
-/** In pages: a long queue must not hold the event loop. */
+/** Measures a queue in pages: a long one must not block the event loop. */
 export async function measureQueue(db: Db, id: string, state: Delivery['state']): Promise<QueueSize> {
   const total: QueueSize = { count: 0, bytes: 0, since: null }
   for (let after: string | null = ''; after !== null; await yieldToEventLoop()) {
@@ -190,7 +193,7 @@ export async function measureQueue(db: Db, id: string, state: Delivery['state'])
 /** Takes about two milliseconds. */
 const measuredRows = 5000
 
-/** By state. */
+/** Measures a page by state. */
 function measurePage(db: Db, id: string, after: string) {
   const page = db
     .selectFrom('outbox_deliveries')

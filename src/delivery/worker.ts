@@ -36,7 +36,7 @@ export async function runDeliveries(gateway: Gateway): Promise<RunResult> {
 
 const retryPrefix = 'retry/'
 
-/** Those that have failed get half of the slots: however many of them do not respond, the others are served. */
+/** Counts free slots. Failing destinations get half of them: however many do not respond, the others are served. */
 function countFreeSlots({ deliveryTasks }: Gateway, isFailing: boolean): number {
   const { free, max } = deliveryTasks
   return isFailing ? Math.min(free, Math.ceil(max / 2) - deliveryTasks.countRunning(retryPrefix)) : free
@@ -57,7 +57,7 @@ async function serveDestination(gateway: Gateway, id: string): Promise<void> {
   }
 }
 
-/** Until nothing is left, a batch fails, or others wait for the slot. */
+/** Delivers until the queue is empty, a batch fails, or others wait for the slot. */
 async function deliverQueue(gateway: Gateway, id: string): Promise<void> {
   while (await deliverNext(gateway, id)) {
     if (gateway.deliveryTasks.free > 0) continue
@@ -102,11 +102,11 @@ async function deliverNext(gateway: Gateway, id: string): Promise<boolean> {
 
 /** Requests to one destination at the same time: some kinds take one event in each. */
 const parallelBatches = 8
-/** Of one destination in memory. */
+/** Limits for the events of one destination in memory. */
 const maxEvents = 500
 const maxBytes = 4 * 1024 * 1024
 
-/** At least one event, however large. */
+/** Takes deliveries up to a limit of bytes: at least one, however large. */
 function takeBytes(deliveries: Delivery[], limit: number): Delivery[] {
   let bytes = 0
   const end = deliveries.findIndex(({ size }, index) => {
@@ -174,7 +174,7 @@ async function isWanted(
   return runInSlices(matchEvent(groups, event))
 }
 
-/** For a destination that was disabled or deleted while events waited for it. */
+/** Drops events of a destination that was disabled or deleted while they waited. */
 async function dropNext({ db, metrics }: Gateway, id: string, type: string): Promise<boolean> {
   const pending = await listPending(db, id, maxEvents)
   const dropped = await removeDeliveries(

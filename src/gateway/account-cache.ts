@@ -38,10 +38,10 @@ const maxHashes = 10_000
 /** Hashes of secrets that no key has. */
 const maxRejected = 10_000
 
-/** What applies to a key's requests: policy, limits, defaults and BYOK keys. */
+/** The context of a key's requests: policy, limits, defaults and BYOK keys. */
 export interface KeyContext {
   policy: EffectivePolicy
-  /** Of the guardrail of each layer that has one. */
+  /** Ids of the guardrail of each layer that has one. */
   guardrailIds: GuardrailIds
   /** Null if no guardrail has a rule about content. */
   contentRules: ContentRules | null
@@ -53,12 +53,12 @@ export interface KeyContext {
   /** The meter of requests to free variants. */
   freeSubject: string
   defaultModel: string | null
-  /** How endpoints are sorted if the request does not say. */
+  /** Default sort of endpoints, for requests without one. */
   defaultSort: Sort | null
   /** Types of server tools that the workspace does not allow, such as `service:web_search`. */
   disabledServerTools: readonly string[]
   logging: IoLoggingSettings | null
-  /** Where its finished requests are sent to. */
+  /** Destinations that receive its finished requests. */
   destinations: readonly ExportSettings[]
   /** The plugins of requests that do not name them. */
   defaultPlugins: readonly DefaultPlugin[]
@@ -70,7 +70,7 @@ export interface KeyContext {
 export class AccountCache {
   readonly #db: Db
   readonly #keys: LoadingCache<string, ApiKey | undefined>
-  /** By secret, of valid and invalid keys alike: hashing costs more than the rest of a lookup. */
+  /** Hashes by secret, of valid and invalid keys alike: hashing costs more than the rest of a lookup. */
   readonly #hashes = new Map<string, string>()
   readonly #keysById: LoadingCache<number, ApiKey | undefined>
   readonly #contexts: LoadingCache<ApiKey, KeyContext>

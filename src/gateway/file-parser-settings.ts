@@ -15,7 +15,7 @@ const ocrApi = z.strictObject({
   model: z.string().min(1).default('mistral-ocr-latest'),
   /** USD of a page. */
   page_price: usdAmount.prefault(0.002),
-  /** For one document. In seconds. */
+  /** Seconds for one document. */
   timeout: secondsField(120, 600),
 })
 

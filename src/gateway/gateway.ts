@@ -64,7 +64,7 @@ export interface Gateway {
   /** Issued to workloads in exchange for the tokens of their issuers. */
   readonly accessTokens: AccessTokens
   readonly ledger: Ledger
-  /** For what is stored outside a settlement, by many requests at once. */
+  /** Writes statements outside a settlement, for many requests at once. */
   readonly statementWriter: StatementWriter
   /** Content filters. */
   readonly scanner: ContentScanner
@@ -90,7 +90,7 @@ export interface Gateway {
   readonly oidcProviders: OidcProviders
   /** The public keys of identity providers and of the issuers of workloads. */
   readonly jwks: JwksCache
-  /** For the verification of domains. */
+  /** Resolves TXT records to verify domains. */
   readonly resolveTxt: TxtResolver
   /** Bounds the replies that are drained after their client disconnected. */
   readonly drainLimiter: ConcurrencyLimiter
@@ -117,13 +117,13 @@ export interface Gateway {
   readonly secretUses: SecretUses
   /** Requests to models that were rejected. */
   readonly rejectedRequests: RejectedRequests
-  /** Why requests were routed as they were. */
+  /** Records why requests were routed as they were. */
   readonly routingPlans: RoutingPlans
-  /** Who reads the list of requests as it grows. */
+  /** Readers who follow the list of requests as it grows. */
   readonly requestFollowers: RequestFollowers
   /** Bounds the stored responses of each workspace. */
   readonly responseQuota: ResponseQuota
-  /** Where models run shell commands; null while the operator has not enabled it. */
+  /** Runs the shell commands of models; null while the operator has not enabled it. */
   containers: ContainerService | null
   /** The open connections of the server; null while it does not listen. */
   connections: { requestIP(request: Request): { address: string } | null } | null

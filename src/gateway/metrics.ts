@@ -154,12 +154,12 @@ export class Metrics {
 
   #deliveryQueues: ReadonlyMap<string, DeliveryQueue> = new Map()
 
-  /** As they were a few seconds ago. */
+  /** Queues of a few seconds ago, by type. */
   get deliveryQueues(): ReadonlyMap<string, DeliveryQueue> {
     return this.#deliveryQueues
   }
 
-  /** Of all destinations of the installation, by type. */
+  /** Sets the queues of all destinations of the installation, by type. */
   setDeliveryQueues(queues: ReadonlyMap<string, DeliveryQueue>): void {
     this.#deliveryQueues = queues
     this.#deliveryDepth.reset()

@@ -1,10 +1,10 @@
 /** The upper bounds of the histogram, in seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
-/** What was counted of one operation. */
+/** The counts of one operation. */
 class OperationCounts {
   readonly byStatus = new Map<number, number>()
-  /** Of the durations up to each bound and above the one before it; the last is above all bounds. */
+  /** Counts of durations up to each bound and above the one before it; the last is above all bounds. */
   readonly buckets = new Array<number>(bounds.length + 1).fill(0)
   seconds = 0
 
@@ -30,7 +30,7 @@ export class RequestCounts {
     counts.record(status, seconds)
   }
 
-  /** In the text format of Prometheus. Names of operations need no escaping. */
+  /** Renders the text format of Prometheus. Names of operations need no escaping. */
   render(): string {
     const lines = [
       '# HELP headgate_http_requests_total HTTP requests, by operation and status.',

@@ -16,7 +16,7 @@ type RequestLog = Pick<
 /** A refused request is in the list within about this time. */
 const writeDelayMs = 500
 
-/** What is recorded of requests besides their settlement, and who reads it. */
+/** Creates the recorders of requests besides their settlement, and the followers of the list. */
 export function createRequestLog({ db, clock, log }: { db: Db; clock: Clock; log: Logger }): RequestLog {
   const timer = new CoarseTimer()
   const requestLogSignal = new WakeSignal(writeDelayMs)

@@ -7,7 +7,7 @@ import { type Settings, settingsFields } from './settings.ts'
 
 type Schema = z.core.$ZodType
 
-/** Of a list, such as that of declared models. */
+/** Maximum entries of a list, such as that of declared models. */
 const maxEntries = 200
 
 /** The settings in effect, in the units of headgate.yaml, with every secret masked. */
@@ -29,7 +29,7 @@ function describe(schema: Schema | undefined, value: unknown): unknown {
   return typeof value === 'object' ? describeObject(value, (name) => fieldOf(schema, name)) : value
 }
 
-/** What a schema that only wraps another one, or chooses among others, says about this value. */
+/** Finds the schema of this value behind one that only wraps another, or chooses among others. */
 function unwrap(schema: Schema, value: unknown): Schema | undefined {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
@@ -79,7 +79,7 @@ function describeObject(
   return Object.fromEntries(fields)
 }
 
-/** Without the user name, the password and the query, which may contain either. */
+/** Masks the user name, the password and the query, which may contain either. */
 function maskUrl(text: string): string {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text
   if (!URL.canParse(text)) return fullMask

@@ -21,7 +21,7 @@ import { optionalSecondsField, secondsField, secretField } from '../platform/val
 import { parseYaml, YamlError } from '../platform/validation/yaml.ts'
 import { fileParserSettings } from './file-parser-settings.ts'
 
-/** In the form of the Origin header: no path, no trailing slash. */
+/** An origin in the form of the Origin header: no path, no trailing slash. */
 const webOrigin = z
   .string()
   .refine(
@@ -41,7 +41,7 @@ const bucket = z.strictObject({
   endpoint: z.url({ protocol: /^https?$/ }),
   bucket: z.string().min(1),
   region: z.string().min(1).default('us-east-1'),
-  /** In front of every key. Objects below it without a record are deleted, so no two installations share one. */
+  /** Prefix of every key. Objects below it without a record are deleted, so no two installations share one. */
   prefix: z.string().default('headgate/'),
   access_key_id: secretField(z.string().min(1)),
   secret_access_key: secretField(z.string().min(1)),
@@ -49,7 +49,7 @@ const bucket = z.strictObject({
 
 export type BucketSettings = z.output<typeof bucket>
 
-/** What the operator says about an app that is ranked. */
+/** The operator's description of an app that is ranked. */
 const datasetApp = z.strictObject({
   url: z
     .string()
@@ -103,48 +103,48 @@ export const settingsFields = z.strictObject({
       list_entries: z.int().min(100).default(10_000),
       /** Content parts of all messages together. */
       parts: z.int().min(100).default(20_000),
-      /** How long the sender of a body may pause, and the average bytes per second required beyond that. */
+      /** Maximum pause of a body's sender, and the average bytes per second required beyond that. */
       body_idle: secondsField(30),
       body_rate: z.int().min(1).default(4096),
-      /** Of a provider's reply, streamed or not. */
+      /** Bytes of a provider's reply, streamed or not. */
       reply_bytes: z
         .int()
         .min(1024)
         .default(64 * 1024 * 1024),
       /** JSON values in a whole reply, or in an event of a stream: enough for the logprobs of a long reply. */
       reply_values: z.int().min(1000).default(1_000_000),
-      /** Of a streamed reply. */
+      /** Events of a streamed reply. */
       reply_events: z.int().min(1).default(500_000),
       /** Tool calls, texts, images and other parts of a reply. */
       reply_parts: z.int().min(1).default(10_000),
-      /** To connect to a provider. */
+      /** Time to connect to a provider. */
       connect: secondsField(10),
-      /** From the request to the first byte of a stream. */
+      /** Time from the request to the first byte of a stream. */
       first_byte: secondsField(120),
-      /** From the first byte of a stream to its first content: hidden reasoning takes time. */
+      /** Time from the first byte of a stream to its first content: hidden reasoning takes time. */
       first_content: secondsField(600),
       /** Between two events of a stream that carry content; before the first one, between any two bytes. */
       idle: secondsField(300),
-      /** For a reply that is not streamed; `total` is for a whole stream. */
+      /** Time for a reply that is not streamed; `total` is for a whole stream. */
       whole_reply: secondsField(600),
       total: secondsField(3600),
       /** Interval of heartbeats to a client that would otherwise receive nothing. */
       heartbeat: secondsField(10),
-      /** How long a client may read nothing of its reply; at least two heartbeats of a stream. */
+      /** Time for which a client may read nothing of its reply; at least two heartbeats of a stream. */
       client_idle: secondsField(120, 255),
       /** The longest cooldown that a provider's `Retry-After` can cause. */
       cooldown: secondsField(300),
       /** Time for requests in flight to finish after a stop signal. */
       drain: secondsField(25),
-      /** How long requests are accepted after a stop signal; null: 5 seconds, or none if started in a terminal. */
+      /** Time in which requests are accepted after a stop signal; null: 5 seconds, or none if started in a terminal. */
       drain_delay: optionalSecondsField(300),
       /** Requests of one key per minute and node: a guard against runaway clients. */
       requests_per_minute: z.int().min(1).default(1_000_000),
-      /** Of one management key or member, per minute and node. */
+      /** Requests of one management key or member, per minute and node. */
       management_requests_per_minute: z.int().min(1).default(1200),
-      /** Of one key or member to what is neither a model nor management: files, generations, stored responses. */
+      /** Requests of one key or member for neither models nor management: files, generations, stored responses. */
       lookup_requests_per_minute: z.int().min(1).default(6000),
-      /** Of one address, without a credential: sign-in pages and public operations. */
+      /** Requests of one address without a credential: sign-in pages and public operations. */
       anonymous_requests_per_minute: z.int().min(1).default(1200),
       /** Requests of one address whose credential is missing or not valid. Valid ones are never counted. */
       failed_authentications_per_minute: z.int().min(1).default(300),
@@ -169,18 +169,18 @@ export const settingsFields = z.strictObject({
   /** Uploaded files. Sizes in bytes. */
   files: z
     .strictObject({
-      /** Of one file. The maximum is what S3 accepts in one request. */
+      /** Size of one file. The maximum is what S3 accepts in one request. */
       max_bytes: z
         .int()
         .min(1024)
         .max(5 * 1024 ** 3)
         .default(100 * 1024 * 1024),
-      /** Of all files of a workspace. */
+      /** Size of all files of a workspace. */
       workspace_bytes: z
         .int()
         .min(1024)
         .default(10 * 1024 ** 3),
-      /** Where their bytes are stored; null: in the data directory. */
+      /** Bucket of the files; null: the data directory. */
       s3: bucket.nullable().default(null),
     })
     .prefault({}),
@@ -194,7 +194,7 @@ export const settingsFields = z.strictObject({
       retention_days: z.int().min(1).max(3650).default(30),
       /** Background responses of one workspace in progress at the same time. */
       background: z.int().min(0).max(10_000).default(100),
-      /** Of one workspace. Beyond either bound, the oldest responses are deleted. */
+      /** Limits of one workspace. Beyond either one, the oldest responses are deleted. */
       max_count: z.int().min(1).default(100_000),
       max_bytes: z
         .int()
@@ -209,9 +209,9 @@ export const settingsFields = z.strictObject({
       active: z.int().min(0).max(10_000).default(100),
       /** A job that has not ended after this time expires. In seconds. */
       timeout: secondsField(6 * 3600),
-      /** How long finished videos are stored. */
+      /** Hours for which finished videos are stored. */
       content_hours: z.int().min(1).max(8760).default(72),
-      /** Of one video. */
+      /** Size of one video. */
       max_bytes: z
         .int()
         .min(1024 * 1024)
@@ -222,12 +222,12 @@ export const settingsFields = z.strictObject({
   response_cache: z
     .strictObject({
       enabled: z.boolean().default(true),
-      /** Of all entries. */
+      /** Size of all entries. */
       bytes: z
         .int()
         .min(0)
         .default(64 * 1024 * 1024),
-      /** Of one entry: a longer reply is not cached. */
+      /** Size of one entry: a longer reply is not cached. */
       entry_bytes: z
         .int()
         .min(0)
@@ -246,7 +246,7 @@ export const settingsFields = z.strictObject({
       queue_hours: z.int().min(1).max(8760).default(72),
       /** Events that the destination rejected, kept to be sent again on request. */
       failed_events: z.int().min(0).default(1000),
-      /** For one request to a destination. In seconds. */
+      /** Seconds for one request to a destination. */
       timeout: secondsField(15, 120),
     })
     .prefault({}),
@@ -254,7 +254,7 @@ export const settingsFields = z.strictObject({
   moderation: z
     .strictObject({
       model: z.string().min(1).nullable().default(null),
-      /** For the reply of the model, failover included. In seconds. */
+      /** Seconds for the reply of the model, failover included. */
       timeout: secondsField(10),
     })
     .prefault({}),

@@ -8,7 +8,7 @@ export function measureJson(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? '')
 }
 
-/** Without NUL and lone surrogates: some receivers reject them, and the whole batch with them. */
+/** Removes NUL and lone surrogates: some receivers reject them, and the whole batch with them. */
 export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd')
 }

@@ -52,7 +52,7 @@ export function listSecrets(kind: Destination, config: DestinationConfig): strin
   return [...fields, ...Object.keys(config.headers ?? {}).map(headerSecretName)]
 }
 
-/** Their values, except those that are so short that they may be part of any text. */
+/** Lists the secret values, except those so short that they may be part of any text. */
 export function listSecretValues(kind: Destination, config: DestinationConfig): string[] {
   const values = [...kind.secrets.map((name) => config[name]), ...Object.values(config.headers ?? {})]
   return values.filter(

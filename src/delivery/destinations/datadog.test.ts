@@ -6,7 +6,7 @@ import { startReceiver } from '../../../test/support/receiver.ts'
 import { measureJson } from './bounds.ts'
 import { datadog } from './datadog.ts'
 
-/** From the reference of the LLM Observability API; `tool_calls` and the cost are on the pages of its SDKs. */
+/** Schema from the reference of the LLM Observability API; `tool_calls` and the cost are on the pages of its SDKs. */
 const message = z.strictObject({
   content: z.string(),
   role: z.string().optional(),

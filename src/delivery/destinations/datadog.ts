@@ -7,7 +7,7 @@ import { encodeEach } from './encode-each.ts'
 import { countTotalTokens, type EventSpan, type GenerationEvent } from './event.ts'
 import { partBytes } from './event-json.ts'
 
-/** Of the input and output of the root span, which only previews those of the model's span. */
+/** Bytes of the input and output of the root span, which only previews those of the model's span. */
 const previewBytes = 32 * 1024
 
 /** Longer tags are cut by Datadog. */
@@ -140,7 +140,7 @@ interface SpanParts {
   name: string
   meta: JsonObject
   metrics?: Record<string, number>
-  /** Without it, the span has the times and the error of the generation. */
+  /** Stage whose times the span has; if absent, the span has the times and the error of the generation. */
   stage?: EventSpan
 }
 

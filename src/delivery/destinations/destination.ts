@@ -13,11 +13,11 @@ export interface Destination {
   secrets: readonly string[]
   /** The field of `config` with its address. */
   address: string | null
-  /** Where exports are sent: the only origin its secrets may be sent to. Null: not configured yet. */
+  /** The URL that exports are sent to: the only origin its secrets may be sent to. Null: not configured yet. */
   target(config: DestinationConfig): string | null
   /** A request that tests the address and the credentials. */
   probe(config: DestinationConfig, target: string): Promise<Probe>
-  /** How events are sent. */
+  /** Sends events in the format of the destination. */
   exporter: Exporter
 }
 
@@ -38,11 +38,11 @@ export interface Exporter<Config = DestinationConfig> {
     now: number,
   ): EgressRequest | Promise<EgressRequest>
   /**
-   * What a successful response says against the events; undefined if it accepts all of them. A body that cannot be read
-   * may throw.
+   * Finds what a successful response says against the events; undefined if it accepts all of them. A body that cannot
+   * be read may throw.
    */
   findRejection?(body: Uint8Array): Promise<string | undefined>
-  /** What a response of any status says about the destination, and not about the events: they are sent again later. */
+  /** Finds a failure of the destination in a response of any status; the events are sent again later. */
   findFailure?(status: number, body: string): string | undefined
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { destinations, getDestination } from './all.ts'
 import type { DestinationConfig } from './destination.ts'
 
-/** For each type: the minimal config, its target, and the headers that authenticate. */
+/** Cases by type: the minimal config, its target, and the headers that authenticate. */
 const cases: Record<
   string,
   { config: DestinationConfig; target: string | null; headers?: Record<string, string> }
@@ -84,7 +84,7 @@ const cases: Record<
 }
 
 const secretWords = /key$|secret|password|token|^dsn$/i
-/** These identify the sender and are not secret. */
+/** Fields that identify the sender and are not secret. */
 const publicWords = new Set(['accessKeyId', 'publicKey'])
 
 test('there are seventeen kinds', () => {

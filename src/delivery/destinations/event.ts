@@ -10,7 +10,7 @@ export interface GenerationEvent {
   /** Milliseconds since the epoch. */
   startedAt: number
   endedAt: number
-  /** When the first content of a stream arrived. */
+  /** Time at which the first content of a stream arrived. */
   firstTokenAt: number | null
   region: DataRegion
   requestedModel: string
@@ -24,7 +24,7 @@ export interface GenerationEvent {
   finishReason: string | null
   /** The sampling parameters and limits of the request. */
   parameters: JsonObject
-  /** How many tools were declared, and the names of those that were called: none in privacy mode. */
+  /** Number of declared tools, and names of those that were called: none in privacy mode. */
   tools: { declared: number; called: string[] }
   usage: EventUsage
   /** The client's own identifiers. */
@@ -44,7 +44,7 @@ export interface EventTrace {
   traceId: string
   spanId: string
   parentSpanId: string | null
-  /** As the client named them. */
+  /** Names that the client gave. */
   traceName: string | null
   spanName: string | null
   generationName: string | null
@@ -73,7 +73,7 @@ export interface EventUsage {
   cacheWriteTokens: number
 }
 
-/** In the client's format, without media. */
+/** Input in the client's format, without media. */
 export type EventInput = { messages: unknown[] } | { prompt: string }
 
 export interface EventOutput {
@@ -82,7 +82,7 @@ export interface EventOutput {
   tool_calls: { id: string; name: string; arguments: string }[]
 }
 
-/** In US dollars. */
+/** Cost in US dollars. */
 export interface EventCost {
   total: number
   upstream: number

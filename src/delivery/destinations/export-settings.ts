@@ -53,9 +53,9 @@ export function parseExportSettings(row: SettingColumns): ExportSettings {
   }
 }
 
-/** What is known of a request before it has ended. */
+/** Facts of a request that are known before it has ended. */
 export interface RequestFacts {
-  /** Of the generation. */
+  /** Id of the generation. */
   id: string
   region: DataRegion
   keyHash: string

@@ -48,7 +48,7 @@ const group = z.strictObject({
   rules: z.array(rule).max(50),
 })
 
-/** For all patterns of one destination together: every report is matched against them. */
+/** Limits for all patterns of one destination together: every report is matched against them. */
 const patternLimits = { characters: 5000, size: 10_000 }
 
 export const filterRules = z

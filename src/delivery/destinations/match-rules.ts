@@ -112,13 +112,13 @@ function compileOperator(operator: FilterRule['operator'], value: string | numbe
 /** Characters times instructions: a match must not hold the event loop for more than a few milliseconds. */
 const maxPatternSteps = 2_000_000
 
-/** Of a long text, only its beginning is searched. */
+/** Creates a test that searches only the beginning of a long text. */
 function createPatternTest(pattern: Pattern): (actual: string | number) => boolean {
   const maxLength = Math.floor(maxPatternSteps / Math.max(1, pattern.size))
   return (actual) => pattern.test(String(actual).slice(0, maxLength))
 }
 
-/** What the client and the model wrote, without the structure of the format. */
+/** Reads the texts of messages, without the structure of the format. */
 function readInputText(input: EventInput): string {
   if ('prompt' in input) return input.prompt
   return input.messages.flatMap((message) => collectTexts(message)).join('\n')

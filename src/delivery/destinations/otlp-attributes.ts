@@ -62,7 +62,7 @@ export function buildRequestAttributes(event: GenerationEvent): SpanAttributes {
   }
 }
 
-/** Of every span of the trace: products group spans by them. */
+/** Attributes of every span of the trace: products group spans by them. */
 export function buildSharedAttributes(event: GenerationEvent): SpanAttributes {
   return {
     [ATTR_USER_ID]: event.externalUser ?? undefined,
@@ -83,7 +83,7 @@ function buildUsageAttributes({ usage }: GenerationEvent): SpanAttributes {
   }
 }
 
-/** By their names in the formats of clients. */
+/** Attributes by the names of parameters in the formats of clients. */
 const parameterNames = new Map<string, string>([
   ['temperature', ATTR_GEN_AI_REQUEST_TEMPERATURE],
   ['top_p', ATTR_GEN_AI_REQUEST_TOP_P],

@@ -8,7 +8,7 @@ import {
 import { fitText, measureJson, truncationMarker } from './bounds.ts'
 import type { EventInput, EventOutput, GenerationEvent } from './event.ts'
 
-/** What was said, bounded; undefined where it is not to be sent. */
+/** The messages of a span, bounded; undefined where they are not to be sent. */
 export interface SpanContent {
   input: SpanMessage[] | undefined
   output: SpanMessage[] | undefined
@@ -52,7 +52,7 @@ export function readContent(event: GenerationEvent, maxBytes: number): SpanConte
   return { input, output, isCut: inputBudget.isExceeded || outputBudget.isExceeded }
 }
 
-/** Of a role, a name or an id. */
+/** Maximum bytes of a role, a name or an id. */
 const maxLabelBytes = 256
 
 function readLabel(value: unknown): string | undefined {
@@ -116,7 +116,7 @@ function readOutput(output: EventOutput, finishReason: string | null, budget: Te
   return [{ role: 'assistant', parts, ...(finishReason !== null && { finish_reason: finishReason }) }]
 }
 
-/** In the format of Chat Completions, Messages, Responses or Gemini. */
+/** Reads a message in the format of Chat Completions, Messages, Responses or Gemini. */
 function readMessage(message: unknown, budget: TextBudget): SpanMessage {
   if (typeof message === 'string') return { role: 'user', parts: readParts(message, budget) }
   const fields = asObject(message) ?? {}
@@ -192,7 +192,7 @@ const readResponse =
       response: budget.takeValue(part[responseField]) ?? null,
     }) as MessagePart
 
-/** By the `type` of a part or item. */
+/** Readers by the `type` of a part or item. */
 const partReaders = new Map<string, PartReader>([
   ['text', readText],
   ['input_text', readText],
@@ -216,7 +216,7 @@ const readUntypedPart: PartReader = (part, budget) => {
   return { type: 'other', value: budget.takeValue(part) }
 }
 
-/** As the conventions serialize messages. */
+/** Serializes messages in the form of the conventions. */
 export function formatMessages(messages: readonly SpanMessage[] | undefined): string | undefined {
   if (messages === undefined) return undefined
   return JSON.stringify(

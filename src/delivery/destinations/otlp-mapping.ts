@@ -6,13 +6,13 @@ export type SpanAttributes = Record<string, string | number | boolean | string[]
 
 export type OtlpProtocol = 'json' | 'protobuf'
 
-/** What a product reads besides the conventions of OpenTelemetry, which all of them receive. */
+/** Attributes for a product besides the conventions of OpenTelemetry, which all products receive. */
 export interface SpanMapping {
-  /** Of the span of the request. */
+  /** Attributes of the span of the request. */
   attributes?(event: GenerationEvent): SpanAttributes
   /** Replaces the messages in the form of the conventions. */
   content?(content: SpanContent): SpanAttributes
-  /** Of the spans below it: stages and attempts. */
+  /** Attributes of the spans below it: stages and attempts. */
   childAttributes?: SpanAttributes
   /** The most bytes of a string, as JSON. */
   maxValueBytes?: number

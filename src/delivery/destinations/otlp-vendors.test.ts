@@ -11,7 +11,7 @@ import { type EgressRequest, sendBuffered } from '../../platform/http/egress-cli
 import { getDestination } from './all.ts'
 import type { DestinationConfig } from './destination.ts'
 
-/** What each product publishes: its address, how it authenticates, and where it reads each fact. */
+/** The published interface of a product: its address, its authentication, and the place of each fact. */
 interface Vendor {
   config: DestinationConfig
   url: string
@@ -278,7 +278,7 @@ interface Received {
 
 let received: Received[] = []
 let server: ReturnType<typeof Bun.serve>
-/** What each kind exports; the decoder takes a while to start. */
+/** Exports of each kind, decoded once; the decoder takes a while to start. */
 let decoded = new Map<string, OtlpRequest>()
 
 beforeAll(async () => {

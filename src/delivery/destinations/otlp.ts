@@ -9,7 +9,7 @@ interface OtlpDefinition<S extends z.ZodRawShape> {
   secrets?: (keyof S & string)[]
   address?: keyof S & string
   target(config: z.output<z.ZodObject<S>>): string | null
-  /** Those that authenticate, and others that the product requires. */
+  /** Headers that authenticate, and others that the product requires. */
   headers?(config: z.output<z.ZodObject<S>>): Record<string, string>
   protocol(config: z.output<z.ZodObject<S>>): OtlpProtocol
   method?(config: z.output<z.ZodObject<S>>): 'POST' | 'PUT'

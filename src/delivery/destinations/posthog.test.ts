@@ -6,7 +6,7 @@ import { startReceiver } from '../../../test/support/receiver.ts'
 import { measureJson } from './bounds.ts'
 import { posthog } from './posthog.ts'
 
-/** From the pages on the capture API and on manual capture for LLM analytics. */
+/** Schema from the pages on the capture API and on manual capture for LLM analytics. */
 const identifiers = {
   // These characters only.
   $ai_trace_id: z.string().regex(/^[\w\-~.@()!':|]+$/),

@@ -88,7 +88,7 @@ async function buildPut(bucket: Bucket, target: string, key: string, body: strin
   }
 }
 
-/** As a signature spells it: more is escaped than in other URLs. */
+/** Encodes a key in the form of signatures, which escape more than other URLs. */
 function encodeKey(key: string): string {
   const escapeCharacter = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
   return key
@@ -110,7 +110,10 @@ function buildKey(
   return joinPath(folder, `${event.trace.traceId}-${buildTimestamp(event)}.json`)
 }
 
-/** In nanoseconds; the digits below a millisecond tell apart generations of one trace that started together. */
+/**
+ * Builds a timestamp in nanoseconds; the digits below a millisecond tell apart generations of one trace that started
+ * together.
+ */
 function buildTimestamp({ startedAt, id }: GenerationEvent): string {
   const digits = Number.parseInt(sha256(id).slice(0, 8), 16) % 1_000_000
   return `${startedAt}${String(digits).padStart(6, '0')}`
@@ -121,7 +124,7 @@ function toPathSegment(text: string): string {
   return text.replace(/[^\w.-]+/g, '-').slice(0, 128)
 }
 
-/** Without empty segments and those that move up, which a URL would resolve. */
+/** Joins paths without empty segments and those that move up, which a URL would resolve. */
 function joinPath(...paths: string[]): string {
   const segments = paths.join('/').split('/')
   return segments.filter((segment) => !/^\.{0,2}$/.test(segment)).join('/')

@@ -21,7 +21,7 @@ export const sentry = defineOtlpDestination({
   mapping: { attributes: buildSentryAttributes },
 })
 
-/** Its conventions differ from those of OpenTelemetry in these names. */
+/** Attributes whose names differ from the conventions of OpenTelemetry. */
 function buildSentryAttributes(event: GenerationEvent): SpanAttributes {
   return {
     'sentry.op': `gen_ai.${event.operation}`,

@@ -6,7 +6,7 @@ import { startReceiver } from '../../../test/support/receiver.ts'
 import { snowflake } from './snowflake.ts'
 import { traceColumns } from './sql-rows.ts'
 
-/** From the reference of the SQL API. Values of bindings are always text. */
+/** Schema from the reference of the SQL API. Values of bindings are always text. */
 const payload = z.strictObject({
   statement: z.string().min(1),
   timeout: z.int().min(0),

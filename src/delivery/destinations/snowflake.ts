@@ -16,7 +16,7 @@ interface Session {
 /** Shorter than the 45 seconds after which a statement continues asynchronously. */
 const statementSeconds = 30
 
-/** Of a statement that was executed. */
+/** Code of a statement that was executed. */
 const successCode = '090001'
 
 /** Over its SQL API. */

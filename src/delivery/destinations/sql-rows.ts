@@ -33,7 +33,7 @@ export const traceColumns = {
 
 export type TraceRow = Record<keyof typeof traceColumns, unknown>
 
-/** What has no column of its own is in ATTRIBUTES. */
+/** Builds a row; facts without a column of their own are in ATTRIBUTES. */
 export function toTraceRow(event: GenerationEvent): TraceRow {
   const {
     id,

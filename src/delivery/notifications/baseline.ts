@@ -1,7 +1,7 @@
 const hourMs = 3_600_000
 const weekMs = 7 * 24 * hourMs
 
-/** How far the history reaches back, and how much of it there must be. */
+/** Length of the history that is read, and the minimum that there must be. */
 export const historyMs = 4 * weekMs
 const minHistoryMs = 2 * weekMs
 /** An hour is unusual above this many times what is expected, and this many deviations above it. */

@@ -45,7 +45,7 @@ export async function runNotifications(gateway: Gateway): Promise<void> {
   if (await takeTurn(db, isoNow(clock), until)) await evaluateNotifications(gateway)
 }
 
-/** Also correct if several nodes do it at once: a notification is inserted once, with its deliveries. */
+/** Evaluates all rules. Several nodes may do it at once: a notification is inserted once, with its deliveries. */
 export async function evaluateNotifications(gateway: Gateway): Promise<void> {
   const { db, clock } = gateway
   const startedAt = isoNow(clock)
@@ -89,7 +89,7 @@ async function raise(gateway: Gateway, kind: NotificationKind, findings: readonl
   }
 }
 
-/** Those that do not exist, or exist and are to be sent for this rule for the first time. */
+/** Selects findings that have no notification yet, or none that was sent for their rule. */
 async function selectNew(
   { db }: Gateway,
   organizationId: string,

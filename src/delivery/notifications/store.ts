@@ -15,7 +15,7 @@ export interface NotificationFilter {
   unreadOnly?: boolean | undefined
 }
 
-/** Those within reach, newest first. */
+/** Lists the notifications within reach, newest first. */
 export function listNotifications(
   db: Db,
   scope: NotificationFilter,
@@ -50,7 +50,7 @@ export function setRead(tx: Db, id: string, readAt: string | null): Promise<Noti
     .executeTakeFirstOrThrow()
 }
 
-/** How many were unread. */
+/** Marks all as read; returns the number that were unread. */
 export async function setAllRead(
   tx: Db,
   { organizationId, scope }: NotificationFilter,
@@ -66,7 +66,7 @@ export async function setAllRead(
   return Number(numUpdatedRows)
 }
 
-/** Those with one of these subjects that exist, with the rules that they are sent for. */
+/** Finds the existing notifications with one of these subjects, with the rules that they are sent for. */
 export async function findExisting(
   db: Db,
   organizationId: string,
@@ -143,7 +143,7 @@ export async function closeNotification(db: Db, id: string, now: string): Promis
 
 const retentionBatch = 500
 
-/** Those of conditions that still hold stay. */
+/** Deletes old notifications, except those of conditions that still hold. */
 export async function deleteOldNotifications(db: Db, before: string): Promise<void> {
   const old = await db
     .selectFrom('notifications')

@@ -12,7 +12,7 @@ import {
 } from './store.ts'
 
 const minuteMs = 60_000
-/** Before each further attempt. After the last one, the message is given up. */
+/** Delays before each further attempt. After the last one, the message is given up. */
 const retryDelaysMs = [1, 5, 30, 120, 720].map((minutes) => minutes * minuteMs)
 /** Longer than an attempt can take. */
 const leaseMs = 3 * minuteMs
@@ -27,7 +27,7 @@ export async function deliverNotifications(gateway: Gateway): Promise<RunResult>
   return 'busy'
 }
 
-/** After a crash the same message is sent again, with the same id. */
+/** Delivers a message. After a crash the same message is sent again, with the same id. */
 async function deliverMessage(gateway: Gateway, messageId: string): Promise<void> {
   const { db, clock, node, log } = gateway
   const lease = {
@@ -69,7 +69,7 @@ async function send(
   return rule ? postWebhook(gateway, rule, address, message) : 'The rule was deleted.'
 }
 
-/** At most this many notifications of a digest are shown in full. */
+/** Maximum notifications of a digest that are shown in full. */
 const maxDigestEntries = 100
 
 function buildMessage(id: string, deliveries: readonly ClaimedDelivery[], now: string): Message {

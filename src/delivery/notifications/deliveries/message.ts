@@ -5,7 +5,7 @@ import { MailError } from '../../../platform/mail/mailer.ts'
 import { sendMail } from '../../../platform/mail/send-mail.ts'
 import { signWebhook } from '../../destinations/standard-webhooks.ts'
 
-/** What is sent to one address: one notification, or the digest of several. */
+/** The message to one address: one notification, or the digest of several. */
 export interface Message {
   /** The same at every attempt: receivers of webhooks recognize repeated messages by it. */
   id: string

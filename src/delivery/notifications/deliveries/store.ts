@@ -31,7 +31,7 @@ export interface MessageLease {
 
 export type ClaimedDelivery = Awaited<ReturnType<typeof claimMessage>>[number]
 
-/** What the message consists of; nothing if another node was faster. */
+/** Leases a message and returns its deliveries; none if another node was faster. */
 export async function claimMessage(db: Db, messageId: string, { owner, now, until }: MessageLease) {
   const { numUpdatedRows } = await db
     .updateTable('notification_deliveries')
@@ -62,7 +62,7 @@ export async function claimMessage(db: Db, messageId: string, { owner, now, unti
     .execute()
 }
 
-/** Without effect if another node has taken the lease. */
+/** Completes a leased message; has no effect if another node has taken the lease. */
 export async function completeMessage(
   db: Db,
   messageId: string,

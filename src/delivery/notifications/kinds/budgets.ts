@@ -81,7 +81,7 @@ async function* listLimits({ db, clock }: Gateway): AsyncGenerator<NamedLimit[]>
   }
 }
 
-/** What all keys of a member may spend together. */
+/** Lists the limits of members, each for all of the member's keys together. */
 async function* listMemberLimits(db: Db): AsyncGenerator<NamedLimit[]> {
   for (let lastId = ''; ; ) {
     const members = await loadMemberLimitsAfter(db, lastId)

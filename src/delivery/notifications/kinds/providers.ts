@@ -12,7 +12,7 @@ import {
 const minuteMs = 60_000
 /** A failure longer ago says nothing: no request has tried it since. */
 const freshMs = 60 * minuteMs
-/** Of one node; more would not change what is notified. */
+/** Maximum endpoints of one node; more would not change what is notified. */
 const maxEndpoints = 500
 
 /** Each node stores the endpoints that it has not reached for a while, for the node that evaluates. */
@@ -73,7 +73,7 @@ export const providerFailure: AlertSource = {
 
 type FailingRow = Awaited<ReturnType<typeof loadFailingEndpoints>>[number]
 
-/** For how long it is known to have failed. */
+/** Time for which the endpoint is known to have failed. */
 function durationOf({ since, last_failure_at }: FailingRow): number {
   return Date.parse(last_failure_at) - Date.parse(since)
 }

@@ -21,7 +21,7 @@ export interface Balance {
   spent: bigint
 }
 
-/** By the index of the account of each organization, and its meter. */
+/** Loads balances by the index of each organization's account, and from its meter. */
 export async function loadBalances(db: Db, organizationIds: readonly string[]): Promise<Balance[]> {
   const rows = await loadInChunks(organizationIds, (ids) =>
     db
@@ -62,7 +62,7 @@ export async function loadExpiringKeys(db: Db, now: string, until: string) {
   return rows.flatMap((row) => (row.expires_at === null ? [] : [{ ...row, expires_at: row.expires_at }]))
 }
 
-/** Those that failed while an event has waited since before that time, and those that were disabled. */
+/** Loads destinations that failed while an event has waited since before that time, and disabled ones. */
 export function loadFailingDestinations(db: Db, before: string) {
   return db
     .selectFrom('destinations')
@@ -187,7 +187,7 @@ export function loadKeyHours(db: Db, keyIds: readonly number[], fromHour: string
 
 export type FailingEndpoint = Selectable<FailingEndpointTable>
 
-/** What a node knows replaces what it knew. */
+/** Replaces the failing endpoints that a node has stored. */
 export async function replaceFailingEndpoints(
   db: Db,
   nodeId: string,
@@ -199,7 +199,9 @@ export async function replaceFailingEndpoints(
   })
 }
 
-/** Of all nodes, with the owner of the BYOK key; null for the installation's own credential. */
+/**
+ * Loads the failing endpoints of all nodes, with the owner of the BYOK key; null for the installation's own credential.
+ */
 export function loadFailingEndpoints(db: Db, since: string) {
   return db
     .selectFrom('failing_endpoints')
@@ -213,7 +215,7 @@ export function loadFailingEndpoints(db: Db, since: string) {
     .execute()
 }
 
-/** Of nodes that have ended. */
+/** Deletes the failures of nodes that have ended. */
 export async function deleteStaleFailures(db: Db, before: string): Promise<void> {
   await db.deleteFrom('failing_endpoints').where('last_failure_at', '<', before).execute()
 }
