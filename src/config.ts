@@ -18,7 +18,7 @@ export interface Config {
   logLevel: LogLevel
   /** Null unless the operator exports the gateway's own traces. */
   tracing: TracingConfig | null
-  /** For `${NAME}` in headgate.yaml and the API key variables of well-known providers. */
+  /** Variables for `${NAME}` in headgate.yaml, and the API key variables of well-known providers. */
   environment: Environment
 }
 
@@ -35,7 +35,7 @@ export interface TracingConfig {
 export interface SamplerConfig {
   /** A request that belongs to a trace of its client is sampled as the client decided. */
   isParentBased: boolean
-  /** From 0 to 1. */
+  /** Share of sampled requests, from 0 to 1. */
   ratio: number
 }
 

@@ -34,7 +34,7 @@ interface Job {
   run: (gateway: Gateway) => Promise<unknown>
   /** A change of these tables by this process wakes it. */
   tables?: readonly string[]
-  /** Its interval on SQLite, where there are no other nodes; null if only they need it. */
+  /** Interval on SQLite, where there are no other nodes; null if only they need the job. */
   singleNodeMs?: number | null
 }
 
@@ -43,14 +43,14 @@ const hourMs = 60 * minuteMs
 const rollUpMs = 5000
 /** A few generations wait this long for more before they are rolled up. */
 const smallRollUpMs = 15 * minuteMs
-/** How long after midnight a day is published, apart from its last roll-up. */
+/** Delay after midnight until a day is published, apart from its last roll-up. */
 const publishMs = 10 * minuteMs
 /** Catalog overrides and imported benchmarks are in effect on every node within two seconds. */
 const versionSyncMs = 1000
-/** Without other nodes, only commands change what the versions are of: they import results of benchmarks. */
+/** Interval without other nodes, where only commands change these versions: they import results of benchmarks. */
 const commandSyncMs = 5000
 /**
- * How late a job that rests notices what another process has left. Beside a server on SQLite, that is only a command,
+ * Delay after which a job at rest notices work of another process. Beside a server on SQLite, that is only a command,
  * which leaves nothing for these jobs but entries of the audit log.
  */
 const restMs = { cluster: 10_000, single: minuteMs }
@@ -61,7 +61,7 @@ const deliverySyncMs = 1000
 const queueSyncMs = 10_000
 /** A rejection that was only counted is recorded within about this time after its minute. */
 const rejectedSyncMs = 10_000
-/** What the request log could not write is tried again after this time. */
+/** Delay until the request log retries a failed write. */
 const requestLogMs = 500
 /** A response is canceled by any node within about this time. */
 const backgroundSyncMs = 1000
@@ -152,7 +152,7 @@ export function startJobs(gateway: Gateway): () => void {
   }
 }
 
-/** Those that this gateway needs, with their intervals. */
+/** Lists the jobs that this gateway needs, with their intervals. */
 export function listJobs({ db }: Gateway): readonly Job[] {
   if (isPostgres(db)) return jobs
   return jobs.flatMap(({ singleNodeMs, everyMs, ...job }) =>
@@ -206,7 +206,10 @@ function applyRetention({ rollUps, clock, settings }: Gateway): Promise<void> {
   return rollUps.runMaintenance(clock.now(), ages)
 }
 
-/** What was rejected and only counted, after its minute. The first of a minute is recorded at once, which wakes this. */
+/**
+ * Records rejections that were only counted, after their minute. The first of a minute is recorded at once, which wakes
+ * this.
+ */
 async function recordRejectedCalls(gateway: Gateway): Promise<RunResult> {
   const { rejectedCalls, auditQueue, rejectedRequests } = gateway
   rejectedCalls.sweep()

@@ -78,7 +78,7 @@ const maxDrains = 100
 const maxVideoTasks = 16
 /** Destinations that are sent to at the same time. */
 const maxDeliveryTasks = 64
-/** From the end of a request to its delivery: it takes a moment until SQLite has flushed the journal. */
+/** Delay between the end of a request and its delivery: SQLite takes a moment to flush the journal. */
 const deliveryDelayMs = 300
 
 /** The composition root: the only module that knows every component. */
@@ -286,7 +286,7 @@ async function openLedger({ ledger }: Gateway): Promise<void> {
   }
 }
 
-/** With a shared database, a node of the newer version settles them. */
+/** Rejects open holds of a newer version. With a shared database, a node of that version settles them. */
 function assertNoNewerHolds({ node, config }: Gateway): void {
   if (node.newerFormatHolds === 0 || isPostgresUrl(config.databaseUrl)) return
   throw new ConfigError(

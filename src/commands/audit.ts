@@ -93,7 +93,7 @@ async function runExport(gateway: Gateway, options: ExportOptions): Promise<Comm
   return { value: { file: output, entries }, text: `Wrote ${entries} entries to ${output}.` }
 }
 
-/** Not readable by other users: entries name members and addresses. */
+/** Writes a file that other users cannot read: entries name members and addresses. */
 async function writeFile(path: string, chunks: AsyncIterable<string>): Promise<void> {
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 })
   try {

@@ -10,7 +10,7 @@ interface ShowOptions {
   wrong?: boolean
 }
 
-/** What is known of a run, from its file and from its scores. */
+/** The facts of a run, from its file and from its scores. */
 interface RunRecord {
   run: string
   benchmark: string | null
@@ -121,7 +121,7 @@ function formatAnswer(answer: Answer): string {
   return `task ${task + 1}  ${model}  ${outcome}  ${latencyMs} ms  ${quote(prompt)} -> ${quote(reply)}`
 }
 
-/** On one line, and without control characters that a terminal would obey. */
+/** Quotes a text on one line, without control characters that a terminal would obey. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}...` : text)
 }

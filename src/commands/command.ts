@@ -79,7 +79,7 @@ export async function resolveOrganization(gateway: Gateway, id: string | undefin
   )
 }
 
-/** For the audit log, which names the user of the operating system. */
+/** The origin for the audit log, which names the user of the operating system. */
 function originOfCommand(organizationId: string | null): AuditOrigin {
   const actor = { type: 'command' as const, id: null, name: findUserName() }
   return { organizationId, actor, ip: null, userAgent: null, requestId: null }

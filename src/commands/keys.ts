@@ -121,7 +121,7 @@ async function resolveWorkspaceIds(
   return Promise.all(refs.map(async (ref) => (await requireWorkspace(db, organizationId, ref)).id))
 }
 
-/** For the audit log. */
+/** Describes a key for the audit log. */
 function describeKey({ hash, kind, name, workspace_id }: ApiKey) {
   if (kind === 'management') return { target: { type: 'management_key', id: hash, name } }
   return { target: { type: 'key', id: hash, name }, workspaceId: workspace_id }

@@ -1,5 +1,5 @@
 const terminalIntervalMs = 500
-/** For a log: a line of its own. */
+/** Interval in a log, where each update is a line of its own. */
 const logIntervalMs = 10_000
 
 /** A count on standard error, for a command that takes long. On a terminal it replaces itself. */

@@ -94,12 +94,12 @@ exec "${shell}" "${sandboxPaths.command}"`
   return [shell, '--noprofile', '--norc', '-c', script]
 }
 
-/** Where the outer sandbox of root shows what the inner one mounts. */
+/** Folder in which the outer sandbox of root shows what the inner one mounts. */
 const stageFolder = '/tmp'
 
 /**
- * As root, a first sandbox shows the mounts at a place that an unprivileged user can reach, then the process becomes
- * that user: not even a flaw of the kernel's user namespaces makes a command root.
+ * Stages mounts for a gateway that runs as root: a first sandbox shows them at a place that an unprivileged user can
+ * reach, then the process becomes that user: not even a flaw of the kernel's user namespaces makes a command root.
  */
 export function stageMounts(mounts: readonly Mount[]): { staged: Mount[]; stageArguments: string[] } {
   const staged = mounts.map((mount, index) => ({ ...mount, source: `${stageFolder}/${index}` }))

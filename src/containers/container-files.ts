@@ -47,7 +47,7 @@ export async function openContainerFile(
   return { container, path, handle, size, changedAt: ctimeMs }
 }
 
-/** As clients see it. */
+/** Builds the record of a file for clients. */
 export function toContainerFile(
   { id, nonce }: Pick<Container, 'id' | 'nonce'>,
   { path, bytes, changedAt }: { path: string; bytes: number; changedAt: number },

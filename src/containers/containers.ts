@@ -22,7 +22,7 @@ export function createContainers(gateway: Gateway): ContainerService | null {
   })
 }
 
-/** For an operation or a tool that needs containers. */
+/** Returns the service for an operation or a tool that needs containers; throws if they are not enabled. */
 export function requireContainers({ containers }: Pick<Gateway, 'containers'>): ContainerService {
   if (containers) return containers
   throw gatewayError(

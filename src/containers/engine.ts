@@ -1,10 +1,10 @@
-/** What one command may use. */
+/** The limits of one command. */
 export interface SandboxLimits {
   timeoutMs: number
-  /** Of one process; that of all is watched while they run. */
+  /** Bytes per process; the sum is watched while they run. */
   memoryBytes: number
   processes: number
-  /** Of one file. */
+  /** Bytes per file. */
   fileBytes: number
   tmpBytes: number
 }
@@ -40,5 +40,5 @@ export interface SandboxEngine {
   close(): Promise<void>
 }
 
-/** Where commands see their home. */
+/** The path at which commands see their home. */
 export const homePath = '/workspace/home'

@@ -21,7 +21,7 @@ const sharedFields = {
   network_policy: networkPolicy.optional(),
 }
 
-/** Where a tool of the gateway runs commands: `environment` of `service:bash` and `service:shell`. */
+/** The environment of a server tool that runs commands: `environment` of `service:bash` and `service:shell`. */
 export const containerEnvironment = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('container_auto'), ...sharedFields }),
   z.strictObject({

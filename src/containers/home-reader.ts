@@ -30,7 +30,7 @@ export class HomeReader {
     return this.#call(this.#listThread, { kind: 'changed', home, ...options }) as Promise<HomeFile[]>
   }
 
-  /** In the order of their paths, those after `after`. */
+  /** Lists files in the order of their paths, beginning behind `after`. */
   listPage(home: string, options: { maxEntries: number; after: string | null; limit: number }) {
     return this.#call(this.#listThread, { kind: 'page', home, ...options }) as Promise<HomePage>
   }

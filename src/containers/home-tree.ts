@@ -144,7 +144,7 @@ export function measureUnlinked(home: string, pid: number): number {
   return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** In /proc, of a process and all processes below it. */
+/** Lists the folders in /proc of a process and all processes below it. */
 function listProcessFolders(pid: number): string[] {
   const folders: string[] = []
   const waiting = [pid]

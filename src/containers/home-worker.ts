@@ -1,7 +1,7 @@
 import { handleRequests } from '../platform/concurrency/worker-thread.ts'
 import { listHomeFiles, measureHome, measureMemory, measureUnlinked } from './home-tree.ts'
 
-/** What the thread does: it reads many files at once, which would hold the event loop. */
+/** Work of the thread: it reads many files at once, which would block the event loop. */
 export type HomeRequest =
   | { kind: 'measure'; home: string; maxEntries: number }
   | { kind: 'memory'; pid: number }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { ContainerEnvironment } from './environment.ts'
 
-/** What a request without a container of its own is identified by. */
+/** The identity of a request without a container of its own. */
 export interface ContainerOrigin {
   /** The session of the client, if it named one. */
   sessionKey?: string | undefined

@@ -1,4 +1,4 @@
-/** What is read of a stream before its command is ended, as a multiple of what is returned. */
+/** Bytes that are read of a stream before its command is ended, as a multiple of those returned. */
 const floodFactor = 64
 
 /** Reads one output of a command as fast as it comes, and retains its beginning. */
@@ -24,7 +24,7 @@ export class OutputReader {
     }
   }
 
-  /** At most `maxLength` characters, and a notice if there was more. */
+  /** Returns at most `maxLength` characters, and a notice if there was more. */
   toText(maxLength: number): string {
     const text = new TextDecoder().decode(Buffer.concat(this.#chunks))
     const isCut = this.#size > this.#maxBytes || text.length > maxLength

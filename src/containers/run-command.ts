@@ -17,7 +17,7 @@ import type { ContainerSettings } from './settings.ts'
 import { type Container, updateContainer } from './store.ts'
 import { type CommandEnd, readFreeBytes, superviseCommand } from './supervise.ts'
 
-/** What runs commands. */
+/** The parts that run commands. */
 export interface ContainerHost {
   db: Db
   clock: Clock
@@ -31,7 +31,7 @@ export interface ContainerHost {
 
 /** A container that a request has started, and the files attached to it. */
 export interface ContainerSession {
-  /** As clients see it. */
+  /** Id that clients see. */
   containerId: string
   container: Container
   files: readonly StoredFile[]
@@ -40,7 +40,7 @@ export interface ContainerSession {
 export interface ContainerCommand {
   /** A script for bash. */
   command: string
-  /** At most `containers.timeout`, which is also the default. */
+  /** Time limit, at most `containers.timeout`, which is also the default. */
   timeoutMs?: number | undefined
   /** Characters of stdout and of stderr. */
   maxOutputLength?: number | undefined
@@ -68,7 +68,7 @@ const maxCitations = 10
 /** A home may have become this many times too large before its command was ended; it can still be cleaned up. */
 const countedShare = 4
 
-/** Of the files and folders of a home that are looked at. */
+/** Maximum files and folders of a home that are counted. */
 export function countedEntriesOf({ home_files }: ContainerSettings): number {
   return home_files * countedShare
 }

@@ -62,7 +62,7 @@ const refusedCalls: Record<string, [x64: number | null, arm64: number | null]> =
 }
 
 interface Architecture {
-  /** As the kernel names it in `seccomp_data.arch`. */
+  /** Value of `seccomp_data.arch` in the kernel. */
   audit: number
   refused: number[]
   clone: number
@@ -133,7 +133,7 @@ export function buildSeccompFilter(architecture: string = process.arch): Buffer 
   ])
 }
 
-/** As `struct sock_filter`, in the byte order of both architectures. */
+/** Encodes instructions as `struct sock_filter`, in the byte order of both architectures. */
 function encode(program: Instruction[]): Buffer {
   const bytes = Buffer.alloc(program.length * 8)
   program.forEach(([code, jumpIfTrue, jumpIfFalse, value], index) => {

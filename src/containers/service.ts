@@ -31,7 +31,7 @@ export type { ContainerSession } from './run-command.ts'
 
 export interface ContainerParts extends Pick<ContainerHost, 'db' | 'clock' | 'engine' | 'openFile'> {
   folder: string
-  /** Those in effect: headgate.yaml may be reloaded. */
+  /** Reads the settings in effect: headgate.yaml may be reloaded. */
   readSettings: () => Pick<ContainerHost, 'settings' | 'egress'>
 }
 

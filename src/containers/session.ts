@@ -7,7 +7,7 @@ import { type ContainerOrigin, deriveContainerId, newRestartNonce } from './ids.
 import type { ContainerSettings } from './settings.ts'
 import { type Container, findContainer, insertContainer, updateContainer } from './store.ts'
 
-/** Whose container it is. */
+/** The owner of a container. */
 export interface ContainerOwner {
   organizationId: string
   workspaceId: string

@@ -12,7 +12,7 @@ export const containerSettings = z.strictObject({
   engine: z.enum(['none', 'bubblewrap']).default('none'),
   /** A path, or a name to look for in the usual folders. */
   bwrap: z.string().min(1).default('bwrap'),
-  /** What commands see of this machine's file system, read-only. Those that do not exist are left out. */
+  /** Paths of this machine's file system that commands see, read-only. Missing ones are omitted. */
   system: z
     .array(absolutePath)
     .default([
@@ -31,39 +31,41 @@ export const containerSettings = z.strictObject({
   folder: absolutePath.nullable().default(null),
   /** The user and group of commands on this machine when the gateway runs as root. No other program may use them. */
   uid: z.int().min(1).max(4_294_967_294).default(64_999),
-  /** Of one command, and the default where the caller names no other. */
+  /** Maximum seconds of one command, and the default where the caller names no other. */
   timeout: secondsField(120, 3600),
-  /** Of all processes of a command. */
+  /** Memory of all processes of a command. */
   memory_bytes: z
     .int()
     .min(16 * mib)
     .default(512 * mib),
   /** Processes and threads of a command. */
   processes: z.int().min(8).max(10_000).default(64),
-  /** Of a home. */
+  /** Size of a home. */
   home_bytes: z
     .int()
     .min(mib)
     .default(512 * mib),
-  /** Of all homes of a workspace, and their number. Beyond either, those not used for the longest time are deleted. */
+  /**
+   * Size of all homes of a workspace, and their number. Beyond either, those not used for the longest time are deleted.
+   */
   workspace_bytes: z
     .int()
     .min(mib)
     .default(10 * 1024 * mib),
   per_workspace: z.int().min(1).max(10_000).default(1000),
-  /** On the disk of the homes: with less, commands are ended and no others start. */
+  /** Free space on the disk of the homes: with less, commands are ended and no others start. */
   min_free_bytes: z
     .int()
     .min(0)
     .default(1024 * mib),
   /** Files and folders of a home. */
   home_files: z.int().min(10).max(100_000).default(20_000),
-  /** Of /tmp, which every command finds empty. */
+  /** Size of /tmp, which every command finds empty. */
   tmp_bytes: z
     .int()
     .min(mib)
     .default(64 * mib),
-  /** Of stdout and of stderr; the rest is cut off. */
+  /** Size of stdout and of stderr; the rest is cut off. */
   output_bytes: z
     .int()
     .min(1024)
@@ -74,9 +76,9 @@ export const containerSettings = z.strictObject({
   running_per_workspace: z.int().min(1).max(1000).default(4),
   /** A container sleeps after this time without a command. */
   idle: secondsField(300, 86_400),
-  /** Since its last command; then the home is deleted. */
+  /** Days after the last command until the home is deleted. */
   retention_days: z.int().min(1).max(3650).default(30),
-  /** In USD, for the time that a command runs. */
+  /** Price in USD for the time that a command runs. */
   price_per_second: usdAmount.prefault(0),
 })
 

@@ -7,7 +7,7 @@ import { stripRestart } from './ids.ts'
 
 export type Container = Selectable<ContainerTable>
 
-/** By its id, with or without the suffix of a restart. */
+/** Finds a container by its id, with or without the suffix of a restart. */
 export async function findContainer(db: Db, workspaceId: string, id: string): Promise<Container | undefined> {
   const stripped = stripRestart(id)
   const rows = await db
@@ -58,7 +58,7 @@ export async function deleteContainer(db: Db, container: Container): Promise<boo
   return deleted !== undefined
 }
 
-/** Those whose last command is older, the oldest first. */
+/** Lists the containers whose last command is older, the oldest first. */
 export async function listUnused(
   db: Db,
   where: { folderId: string; workspaceId?: string; before: string; limit: number },
@@ -75,7 +75,7 @@ export async function listUnused(
     .execute()
 }
 
-/** Of the containers of a workspace in a folder. */
+/** Sums the containers of a workspace in a folder. */
 export async function sumContainers(
   db: Db,
   workspaceId: string,
@@ -90,7 +90,7 @@ export async function sumContainers(
   return { count: Number(row?.count ?? 0), bytes: Number(row?.bytes ?? 0) }
 }
 
-/** Those of the homes that belong to a container. */
+/** Selects the homes that belong to a container. */
 export async function filterUsedHomes(db: Db, folderId: string, homes: string[]): Promise<Set<string>> {
   const rows = await db
     .selectFrom('containers')

@@ -4,14 +4,14 @@ import type { HomeReader } from './home-reader.ts'
 import type { HomeSize } from './home-tree.ts'
 import { OutputReader } from './output.ts'
 
-/** Why a command ended before it had finished. */
+/** The reason why a command ended before it had finished. */
 export type StopReason = 'timeout' | 'memory' | 'disk' | 'output' | 'cancelled'
 
 export interface Supervision extends SandboxCommand {
-  /** Of the home; counted up to `countedEntries`. */
+  /** Maximum size of the home; counted up to `countedEntries`. */
   maxHome: HomeSize
   countedEntries: number
-  /** What must remain free on the disk of the home. */
+  /** Bytes that must remain free on the disk of the home. */
   minFreeBytes: number
   outputBytes: number
   /** Characters of stdout and of stderr. */
@@ -29,7 +29,7 @@ export interface CommandEnd {
 
 const memoryWatchMs = 100
 const diskWatchMs = 250
-/** Of the time of a watcher that it may spend on counting, unless it would pause for too long. */
+/** Share of a watcher's time that it may spend on counting, unless it would pause for too long. */
 const watchShare = 0.1
 const maxPauseMs = 1000
 

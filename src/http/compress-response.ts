@@ -18,7 +18,7 @@ const compressGzip = promisify(gzip)
 const compressBrotli = promisify(brotliCompress)
 const level = 3
 
-/** In the order of preference. */
+/** Compressors in the order of preference. */
 const compressors: Compressor[] = [
   {
     name: 'zstd',

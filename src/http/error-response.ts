@@ -9,10 +9,10 @@ import {
 import { BlobStoreError } from '../platform/files/s3-store.ts'
 import type { Operation } from './operation.ts'
 
-/** What an error response depends on of an operation. */
+/** The properties of an operation that its error responses depend on. */
 export type FailingOperation = Pick<Operation, 'inference' | 'encodeError'>
 
-/** Of formats with an error envelope of their own. */
+/** The encoder of a format with an error envelope of its own. */
 export function errorEncoderOf({ inference, encodeError }: FailingOperation) {
   return inference?.encodeError ?? encodeError
 }

@@ -5,7 +5,7 @@ import { asObject } from '../platform/json/json-values.ts'
 import type { Operation } from './operation.ts'
 import { attachSharedBody, sharedBodyOf } from './shared-body.ts'
 
-/** What changes as the record is used. `If-Match` does not compare it. */
+/** Fields that change as the record is used. `If-Match` does not compare them. */
 const counterPattern = /^(?:byok_)?usage(?:_|$)|^limit_remaining$|^last_used_at$/
 
 /** A JSON response to a GET, with the ETag of its content; 304 if the client has it already. */

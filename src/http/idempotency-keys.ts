@@ -4,13 +4,13 @@ import type { IdempotencyKeyTable } from '../platform/db/schema.ts'
 import { type Clock, isoNow } from '../platform/time/clock.ts'
 
 const lifetimeMs = 24 * 3600_000
-/** Of one organization. Beyond it, the oldest are forgotten. */
+/** Maximum keys of one organization. Beyond it, the oldest are forgotten. */
 const maxKeys = 100_000
 /** Deleted in one statement. */
 const batchSize = 5000
-/** Of the stored responses of one organization. Beyond it, the oldest are dropped; their keys still count. */
+/** Maximum bytes of one organization's stored responses. Beyond it, the oldest are dropped; their keys still count. */
 export const maxStoredBytes = 64 * 1024 * 1024
-/** What remains then, so that not every new response has to make room. */
+/** Bytes that remain then, so that not every new response has to make room. */
 const trimmedBytes = maxStoredBytes * 0.9
 
 export type IdempotencyKey = Selectable<IdempotencyKeyTable>
@@ -100,12 +100,12 @@ async function makeRoom(db: Db, organizationId: string, bytes: number): Promise<
     .execute()
 }
 
-/** For a request that may have had an effect: no other one runs with the key. */
+/** Ends a request that may have had an effect: no other one runs with the key. */
 export async function endIdempotentRequest(db: Db, id: string): Promise<void> {
   await db.updateTable('idempotency_keys').set({ outcome: 'unknown' }).where('id', '=', id).execute()
 }
 
-/** For a request that had no effect: the next one with the key runs. */
+/** Releases the key of a request that had no effect: the next one with the key runs. */
 export async function releaseIdempotencyKey(db: Db, id: string): Promise<void> {
   await db
     .deleteFrom('idempotency_keys')

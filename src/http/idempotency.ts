@@ -128,7 +128,7 @@ interface StoredResponse {
   status: number
   headers: [string, string][]
   body: string
-  /** Where the caller had the permission. */
+  /** Scope of the caller's permission. */
   scope?: StoredScope
   /** The hash of a form; null for JSON, which is in the fingerprint. */
   form?: string | null
@@ -170,14 +170,17 @@ export function markDropped(response: Response): Response {
   return response
 }
 
-/** What is rejected had no effect. A server error, or a provider that did not respond, leaves that open. */
+/**
+ * Ends a failed request. A rejected one had no effect; a server error, or a provider that did not respond, leaves that
+ * open.
+ */
 async function endFailed(gateway: Gateway, { id }: Claim, status: number | 'unknown'): Promise<void> {
   const hadNoEffect = status !== 'unknown' && status < 500
   const end = hadNoEffect ? releaseIdempotencyKey : endIdempotentRequest
   await runQuietly(gateway, 'idempotency key not released', () => end(gateway.db, id))
 }
 
-/** If it fails, a repeated request is 409 and does not run. */
+/** Logs an error of `work`. If it fails, a repeated request is 409 and does not run. */
 async function runQuietly({ log }: Gateway, message: string, work: () => Promise<void>): Promise<void> {
   try {
     await work()

@@ -9,7 +9,7 @@ import type { Permission, ScopeLevel } from '../identity/permissions/permissions
 import type { RequestSource } from '../inference/request/content.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** What a caller needs. `public` operations need no credential. */
+/** The access that a caller needs. `public` operations need no credential. */
 export type Access = Permission | 'public'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -22,14 +22,14 @@ type SchemaInput<S> = S extends Schema ? z.input<S> : undefined
 export interface OperationContext<A extends Access, P, Q, B> {
   gateway: Gateway
   caller: A extends 'public' ? null : Caller
-  /** Where in the organization the caller has the permission of the operation. */
+  /** Part of the organization in which the caller has the permission of the operation. */
   scope: Scope
   params: SchemaOutput<P>
   query: SchemaOutput<Q>
   body: SchemaOutput<B>
   /** The body as received: its JSON text and the value parsed from it. */
   source: RequestSource
-  /** In Azure paths, the name of the deployment. It is already the model of a JSON body. */
+  /** Name of the deployment in Azure paths. It is already the model of a JSON body. */
   deployment: string | undefined
   httpRequest: Request
   region: DataRegion
@@ -46,7 +46,7 @@ export interface RawBody extends RawContent {
   maxBytes?: (settings: Settings) => number
 }
 
-/** For inference: bodies of prompt size with unknown fields allowed, and errors in the client's format. */
+/** Options of inference: bodies of prompt size with unknown fields allowed, and errors in the client's format. */
 interface InferenceOptions extends Pick<ClientCodec, 'encodeError' | 'errorSchema'> {
   /** The schema of the body, where the path decides it; throws if the path names what is not offered. */
   selectBody?: (params: Readonly<Record<string, string>>) => Schema
@@ -58,7 +58,7 @@ interface InferenceOptions extends Pick<ClientCodec, 'encodeError' | 'errorSchem
   isCreation?: true
   /** No model is called: it is not in the list of requests if it is refused. */
   isDryRun?: true
-  /** Also served under `/openai/deployments/{deployment}`, where the deployment is the model. */
+  /** Adds the path under `/openai/deployments/{deployment}`, where the deployment is the model. */
   deployments?: true
 }
 
@@ -72,11 +72,13 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   summary: string
   description?: string
   permission: A
-  /** Where the permission is needed, if not in the smallest part of an organization in which it can be granted. */
+  /**
+   * Scope in which the permission is needed, if not the smallest part of an organization in which it can be granted.
+   */
   scope?: ScopeLevel
   params?: P
   query?: Q
-  /** For openapi.json only: handlers read headers themselves. */
+  /** Headers in openapi.json only: handlers read headers themselves. */
   headers?: Schema
   body?: B
   /** An absent body is read as an empty object. */
@@ -87,7 +89,7 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   /** The errors of a client format, for its operations without inference. */
   encodeError?: ClientCodec['encodeError']
   errorSchema?: ClientCodec['errorSchema']
-  /** Neither a reply nor an error may be cached. */
+  /** Forbids caching of responses, errors included. */
   noStore?: true
   /** A public operation whose path or body is the credential: an address counts only requests that fail. */
   hasOwnCredential?: true

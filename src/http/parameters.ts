@@ -4,7 +4,7 @@ import type { PathRequest } from './operation.ts'
 
 /** The values of the `:name` segments of a path. */
 export interface PathParameters {
-  /** In Azure paths. */
+  /** Name of the deployment in Azure paths. */
   deployment: string | undefined
   pathParams: Readonly<Record<string, string>>
 }

@@ -8,7 +8,7 @@ import { enforceRateLimit, type RateLimit } from './rate-limit.ts'
 
 const limit: RateLimit = { name: 'tests', perMinute: 3, perDay: 5 }
 
-/** How many of these calls are allowed, and the error of the first that is not. */
+/** Counts the calls that are allowed, and returns the error of the first that is not. */
 async function attempt({ gateway }: TestServer, caller: Caller, calls: number) {
   let allowed = 0
   let error: GatewayError | undefined

@@ -4,7 +4,7 @@ import { countDailyRequest } from '../ledger/daily-requests.ts'
 import { rateLimitError } from '../platform/errors/gateway-error.ts'
 import { utcDay } from '../platform/time/time.ts'
 
-/** How often operations may be called: in a minute with one key on one node, and in a UTC day by an organization. */
+/** The rate limit of operations: in a minute with one key on one node, and in a UTC day by an organization. */
 export interface RateLimit {
   /** Operations of the same name share the limit; messages name them by it. */
   name: string

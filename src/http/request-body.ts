@@ -25,7 +25,7 @@ const maxManagementValues = 20_000
 /** A body that is read before its sender is known. */
 const maxCredentialBytes = 16 * 1024
 
-/** What is longer has its values counted before it is parsed. */
+/** Length above which the values of a body are counted before it is parsed. */
 const maxUncountedBytes = 512 * 1024
 /** One that has many members takes milliseconds to parse, and to count: not in the same turn of the event loop. */
 const longTextLength = 64 * 1024
@@ -111,7 +111,7 @@ function countUnlessShallow(text: string): JsonCounter | null {
   return counter
 }
 
-/** With the names of this API. In Azure paths the deployment is the model. */
+/** Translates a body to the names of this API. In Azure paths the deployment is the model. */
 function prepareBody(
   { catalog }: Gateway,
   { inference }: Operation,

@@ -70,7 +70,7 @@ function groupByPath(operations: readonly Operation[]): Map<string, OperationsBy
   return paths
 }
 
-/** What serves an address: two areas may share one. */
+/** The loaders of each address: two areas may share one. */
 export function loadersByAddress<Route>(
   groups: readonly RouteGroup<Route>[],
 ): Map<string, () => Promise<Route[]>> {

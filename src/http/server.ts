@@ -38,7 +38,7 @@ interface Connections {
   timeout(request: Request, seconds: number): void
 }
 
-/** What an address offers, and the connections of the server. */
+/** The methods of an address, and the connections of the server. */
 interface Route {
   methods: OperationsByMethod
   connections: Connections

@@ -9,13 +9,13 @@ import { withDeadline } from '../platform/time/deadline.ts'
 import { version } from '../platform/version.ts'
 import type { RawRoute } from './operation.ts'
 
-/** On another thread. */
+/** Compresses on another thread. */
 const compress = promisify(gzip)
 
 /** A slower database is reported as down. */
 const probeTimeoutMs = 2000
 
-/** As `npm run openapi` wrote it: to build it from the operations would delay every start. */
+/** The file that `npm run openapi` wrote: to build it from the operations would delay every start. */
 const openApiFile = Bun.file(new URL('../../openapi.json', import.meta.url))
 /** Compressed when it is first requested so: it is ten times smaller. */
 let compressedOpenApi: Promise<Buffer> | undefined

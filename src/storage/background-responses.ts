@@ -82,7 +82,7 @@ export async function listCancellationRequests(db: Db, nodeId: string): Promise<
   return rows.map(({ id }) => id)
 }
 
-/** For a response that was never started and whose client gets an error. */
+/** Deletes a response that was never started and whose client gets an error. */
 export async function deleteUnfinishedResponse(db: Db, id: string): Promise<void> {
   await db.deleteFrom('background_responses').where('id', '=', id).execute()
 }

@@ -214,7 +214,10 @@ export async function deleteExpiredConversations({
   await db.deleteFrom('conversations').where('expires_at', '<=', isoNow(clock)).execute()
 }
 
-/** Neither on every use nor in the settlement: requests that share a conversation must not wait for each other. */
+/**
+ * Extends the retention at most once an hour, outside the settlement: requests that share a conversation must not wait
+ * for each other.
+ */
 async function extendRetention(
   { db, clock }: StoreContext,
   id: string,
@@ -277,7 +280,7 @@ async function buildItemRows({ vault }: StoreContext, id: string, items: JsonObj
 /** Longer items are encrypted in several turns of the event loop. */
 const minChunkedLength = 256 * 1024
 
-/** As `map`, but yields to the event loop in between. */
+/** Maps values, like `map`, but yields to the event loop in between. */
 async function mapInTurns<T, U>(values: T[], change: (value: T) => U): Promise<U[]> {
   const changed: U[] = []
   const changes = values.values().map(change)

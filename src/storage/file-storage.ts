@@ -11,7 +11,7 @@ type StorageParts = Pick<Gateway, 'config' | 'settings'>
 /** `storage` of a file whose bytes are in the bucket; without it they are on the disk. */
 const inBucket = 'bucket'
 
-/** Where uploads arrive, and where the bytes of files are without a bucket. */
+/** The folder in which uploads arrive, and which has the bytes of files without a bucket. */
 export function resolveFilesFolder({ config }: Pick<Gateway, 'config'>): string {
   return join(config.dataDir, 'files')
 }

@@ -13,7 +13,7 @@ export interface StoredPrompt extends ContentPosition {
   /** Null if the generation is no longer on record. */
   keyId: number | null
   userId: string | null
-  /** As it is stored. */
+  /** Size in storage. */
   bytes: number
   /** `prompt`, or `messages` in the format of the client. */
   input: JsonObject

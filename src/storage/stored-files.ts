@@ -22,7 +22,7 @@ export interface FileSelection {
   purpose?: string | undefined
 }
 
-/** In upload order, or newest first. */
+/** Lists files in upload order, or newest first. */
 export async function listFiles(
   db: Db,
   { workspaceId, afterSeq, limit, order = 'asc', purpose }: FileSelection,

@@ -8,22 +8,22 @@ import type { VideoJobTable } from '../platform/db/schema.ts'
 
 export type VideoJob = Selectable<VideoJobTable>
 
-/** What a job was created from. */
+/** The request that a job was created from. */
 export interface VideoJobRequest {
   call: VideoCall
-  /** Where its end is reported; null: nowhere. */
+  /** URL to which its end is reported; null: none. */
   callbackUrl: string | null
-  /** Of the URLs in a webhook. */
+  /** Origin of the URLs in a webhook. */
   origin: string
 }
 
-/** What a settlement needs to know of the endpoint that a job was sent to. */
+/** Facts of the endpoint that a job was sent to, for the settlement. */
 export interface SentVideoJob {
   target: UpstreamTarget
   /** JSON array of the attempts that failed. */
   attempts: string
   dropped: string[]
-  /** What the client left open, as it was sent. */
+  /** Values that were sent for options which the client left open. */
   chosen: Pick<VideoCall, 'duration' | 'resolution' | 'aspectRatio' | 'size' | 'audio'>
 }
 
@@ -41,12 +41,12 @@ export function openJobRequest(vault: Vault, { id, request }: VideoJob): VideoJo
   return JSON.parse(vault.decrypt(request, id))
 }
 
-/** Where the provider has the videos of a completed job. */
+/** Decrypts the URLs at which the provider has the videos of a completed job. */
 export function openContents(vault: Vault, { id, contents }: VideoJob): string[] {
   return contents === null ? [] : JSON.parse(vault.decrypt(contents, id))
 }
 
-/** What is stored of a job cannot be decoded, now or later. */
+/** The stored data of a job cannot be decoded, now or later. */
 export class DamagedJobError extends Error {}
 
 export function readSent({ id, sent }: VideoJob): SentVideoJob | null {
@@ -110,7 +110,7 @@ export async function countActiveVideoJobs(db: Db, workspaceId: string): Promise
   return Number(count)
 }
 
-/** For a job whose client gets an error instead of its id. */
+/** Deletes a job whose client gets an error instead of its id. */
 export function buildJobDelete(db: Db, id: string): Statement {
   const { sql, parameters } = db.deleteFrom('video_jobs').where('id', '=', id).compile()
   return { sql, values: parameters }
@@ -171,7 +171,7 @@ export async function hasUnfinishedJobs(db: Db): Promise<boolean> {
   return false
 }
 
-/** For a process that has just started, where no other can be running: the leases of earlier ones mean nothing. */
+/** Releases all leases, for a process that has just started and is the only one: earlier leases mean nothing. */
 export async function releaseLeases(db: Db): Promise<void> {
   await db
     .updateTable('video_jobs')
@@ -202,7 +202,7 @@ export interface EndedJob {
   contents: string | null
   endedAt: string
   contentExpiresAt: string | null
-  /** When the webhook is sent; null: never. */
+  /** Time at which the webhook is sent; null: never. */
   webhookDueAt: string | null
 }
 
@@ -212,12 +212,12 @@ export function buildJobEnd(db: Db, id: string, ended: EndedJob): Statement {
   return { sql, values: parameters }
 }
 
-/** What is logged of a job's request, in workspaces that log content. */
+/** Stores the content of a job's request, in workspaces that log content. */
 export async function runJobStatements(db: Db, statements: readonly Statement[]): Promise<void> {
   for (const { sql, values } of statements) await db.executeQuery(CompiledQuery.raw(sql, [...values]))
 }
 
-/** For a job without a hold, whose settlement has no effect. */
+/** Ends a job without a hold, whose settlement has no effect. */
 export async function endJobWithoutHold(db: Db, id: string, ended: EndedJob): Promise<void> {
   await updateActiveJob(db, id, ended).execute()
 }
@@ -260,7 +260,7 @@ export async function deleteEndedJobs(db: Db, before: string): Promise<void> {
   await db.deleteFrom('video_jobs').where('ended_at', '<', before).where('contents', 'is', null).execute()
 }
 
-/** Of these, the ids of jobs that still have content. */
+/** Selects the ids of jobs that still have content. */
 export async function filterJobsWithContent(db: Db, ids: string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const rows = await db
@@ -277,7 +277,7 @@ export async function findJobHold(db: Db, generationId: string) {
   return db.selectFrom('holds').selectAll().where('id', '=', generationId).executeTakeFirst()
 }
 
-/** What a job cost; undefined until it is settled. */
+/** Finds the costs of jobs; a job that is not settled is absent. */
 export async function findJobCosts(
   db: Db,
   generationIds: string[],

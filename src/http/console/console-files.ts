@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { acceptsEncoding } from '../../platform/http/accept-encoding.ts'
 
-/** What `console/build.ts` writes. */
+/** The manifest that `console/build.ts` writes. */
 const manifestSchema = z.object({
   script: z.string(),
   styles: z.array(z.string()),

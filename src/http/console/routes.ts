@@ -65,7 +65,7 @@ async function sendAsset(_: Gateway, request: PathRequest): Promise<Response> {
   return asset
 }
 
-/** Its screens have addresses that only its script knows. */
+/** The page of the console, whose screens have addresses that only its script knows. */
 export const consolePage: RawRoute = { method: 'GET', path: '/', handle: showConsole }
 
 export const consoleRoutes: RawRoute[] = [

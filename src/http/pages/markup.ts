@@ -31,7 +31,7 @@ export interface PageView {
   script?: string
 }
 
-/** Its links are relative to the address of the server, which may have a path prefix. */
+/** Renders a page. Links are relative to the address of the server, which may have a path prefix. */
 export function renderPage(gateway: Pick<Gateway, 'settings'>, { title, body, ...rest }: PageView): Response {
   return renderHtmlPage({
     ...rest,

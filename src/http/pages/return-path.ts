@@ -1,4 +1,4 @@
-/** Where to continue after sign-in. Sent to the sign-in pages only. */
+/** Cookie with the path to continue at after sign-in. Sent to the sign-in pages only. */
 export const returnCookie = { name: 'headgate_return', path: '/signin', maxAge: 600 }
 
 const base = 'http://headgate.invalid'

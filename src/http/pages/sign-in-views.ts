@@ -65,7 +65,7 @@ ${canMail ? mailForm : []}${passkeyButton}`,
   })
 }
 
-/** After the password or the link of a mail, for a member with an authenticator app. */
+/** Renders the step after the password or the mailed link, for a member with an authenticator app. */
 export function renderCodeStepPage(gateway: Gateway, pending: string, problem?: string): Response {
   return renderPage(gateway, {
     title: 'Enter your code',

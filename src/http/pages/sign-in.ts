@@ -27,7 +27,7 @@ export function promptSignIn(gateway: Gateway, request: Request): Response {
   return setCookie(gateway, request, response, { ...returnCookie, value })
 }
 
-/** Where the visitor wanted to go. Checked again: a page of a neighboring domain can set cookies. */
+/** Reads the path that the visitor requested. Checked again: a page of a neighboring domain can set cookies. */
 export function readReturnPath(request: Request): string {
   const requested = parseRequestUrl(request).searchParams.get('return_to')
   return parseOwnPath(requested) ?? parseOwnPath(cookieOf(request, returnCookie.name)) ?? '/'
@@ -112,7 +112,7 @@ const maxRefusalsPerMinute = 60
 
 export interface Refusal {
   method: SignInMethod
-  /** Such as `wrong password`. */
+  /** Reason for the audit log, such as `wrong password`. */
   reason: string
   /** Null if no member has the address. */
   member: Member | null

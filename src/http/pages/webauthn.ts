@@ -13,7 +13,7 @@ const challengeTtlMs = 5 * 60_000
 const signInPurpose = 'passkey/sign-in'
 const registrationPurpose = (member: Member) => `passkey/registration:${member.id}`
 
-/** What the browser binds a passkey to. */
+/** The site that the browser binds a passkey to. */
 function siteOf(gateway: Gateway, request: Request) {
   const origin = resolvePublicOrigin(gateway, request)
   return { origin, rpId: new URL(origin).hostname }
