@@ -88,7 +88,7 @@ async function credentialFor(operation: Operation, server: TestServer) {
   return { key: keys === 'inference' ? server.own.inferenceKey : server.own.managementKey }
 }
 
-/** Of the first organization, oldest first. */
+/** Lists the entries of the first organization, oldest first. */
 function listEntries({ gateway, own }: TestServer) {
   return gateway.db
     .selectFrom('audit_entries')

@@ -10,7 +10,9 @@ const folder = mkdtempSync(join(tmpdir(), 'headgate-example-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const example = await Bun.file('headgate.example.yaml').text()
-/** As if somebody had uncommented every section: one begins with # and its name, and goes on with indented lines. */
+/**
+ * The example with every section uncommented: a section begins with # and its name, and goes on with indented lines.
+ */
 const uncommented = example.replace(/^#\w.*(?:\n# {2}.*)*/gm, (section) => section.replace(/^#/gm, ''))
 const environment = { LOCAL_KEY: 'local', OREGON_KEY_ID: 'AKIAEXAMPLE', OREGON_SECRET: 'secret' }
 
@@ -22,7 +24,7 @@ async function writeSettings(name: string, text: string): Promise<string> {
 
 const { public_url: _, smtp: _smtp, ...defaults } = settingsFields.parse({})
 
-/** Without the sections that show an example, because their default is empty. */
+/** Drops the sections that show an example, because their default is empty. */
 function withoutExamples({ regions, egress, billing, providers, models, ...rest }: typeof defaults) {
   return rest
 }

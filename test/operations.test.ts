@@ -56,7 +56,7 @@ describe('the declarations', () => {
   })
 })
 
-/** Those on containers need a machine that can have some. */
+/** Operations without those on containers, unless this machine can run them. */
 const callable = operations.filter(({ tag }) => bwrapPath !== null || tag !== 'Containers')
 
 describeOnEachDatabase(
@@ -175,7 +175,7 @@ function wrongKindTests(operation: Operation, server: () => TestServer, send: Se
   }
 }
 
-/** What is rejected leaves the sample as it was, so that all use the same. */
+/** Tests malformed requests, which leave the sample unchanged, so that all use the same. */
 function malformedTests(
   operation: Operation,
   server: () => TestServer,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createMigratedFile } from './support/databases.ts'
 import { program } from './support/program.ts'
 
-/** On a busy machine a start takes long. */
+/** Time limit of a start, which takes long on a busy machine. */
 const patienceMs = 50_000
 
 /** The whole program as an operator runs it: a process, its output, its exit code. */
@@ -62,7 +62,7 @@ class Program {
     return this.#process.exited
   }
 
-  /** Also waits for the rest of its output. */
+  /** Waits for the end and the rest of its output. */
   async end(): Promise<number> {
     await Promise.all(this.#collecting)
     return this.exit()
@@ -93,7 +93,7 @@ const defaultSettings = join(defaultFolder, 'headgate.yaml')
 writeFileSync(defaultSettings, noDelay)
 afterAll(() => rmSync(defaultFolder, { recursive: true, force: true }))
 
-/** As `npm start` and the commands of the documentation do. */
+/** The launcher of `npm start` and the commands of the documentation. */
 const launcher = ['node', join(root, 'scripts/launch.mjs')]
 
 function launch(dataDir: string, environment: Record<string, string>, command: string[]): Program {
@@ -104,7 +104,7 @@ function launch(dataDir: string, environment: Record<string, string>, command: s
   })
 }
 
-/** Until the end of the test. */
+/** Starts a program that runs until the end of the test. */
 function start(
   dataDir: string,
   environment: Record<string, string> = {},

@@ -25,7 +25,7 @@ interface Expected {
   credits: { total_credits: number; total_usage: number }
   key: Record<string, number>
   generations: { id: string; cost: number; upstreamCost: number; outputTokens: number }[]
-  /** Of interrupted requests, for their checkpoints, in nano-dollars. */
+  /** Costs of interrupted requests, from their checkpoints, in nano-dollars. */
   holds: { id: string; cost: number }[]
 }
 

@@ -16,7 +16,7 @@ import { Person } from './person.ts'
 
 const noSuchWorkspace = 'x-headgate-workspace: the caller cannot access that workspace.'
 
-/** What a member of a directory is: their id there, their id here, their address. */
+/** A member of a directory: their id there, their id here, their address. */
 type DirectoryUser = Awaited<ReturnType<IdentityProvider['createUser']>>
 
 describeInChromium('Identity', (chromium) => {
@@ -36,7 +36,7 @@ describeInChromium('Identity', (chromium) => {
     const vouch = (provider: TestProvider, account: string, groups: string[], email = account) =>
       provider.accounts.set(account, { email, email_verified: true, groups })
 
-    /** From a page, with the session of the owner. */
+    /** Sets up Acme from a page, with the session of the owner. */
     const setUpAcme = async (owner: Person) => {
       const createWorkspace = async (slug: string): Promise<string> => {
         const { status, body } = await owner.change('POST', '/workspaces', { name: slug, slug })

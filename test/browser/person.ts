@@ -39,20 +39,20 @@ export class Person {
     await this.page.goto(this.#site + path)
   }
 
-  /** Not with `waitForFunction`: it evaluates text in later frames, which the policy of the console forbids. */
+  /** Waits without `waitForFunction`, which evaluates text in later frames: the policy of the console forbids that. */
   async waitUntilLoaded(): Promise<void> {
     await this.page.getByRole('heading', { level: 1 }).waitFor()
     await this.page.getByLabel('Loading', { exact: true }).first().waitFor({ state: 'detached' })
   }
 
-  /** Without the pages, for tests of what comes after. */
+  /** Signs in without the pages, for tests of what comes after. */
   async signIn(userId: string): Promise<void> {
     const { db, clock } = this.#server.gateway
     const value = await useSignInLink(this.#server, await createSignInToken(db, clock, userId))
     await this.page.context().addCookies([{ name: 'headgate_session', value: value ?? '', url: this.#site }])
   }
 
-  /** With the link that the command line prints. */
+  /** Signs in with the link that the command line prints. */
   async signInWithLink(userId: string): Promise<void> {
     const { db, clock } = this.#server.gateway
     await this.open(`/signin?token=${await createSignInToken(db, clock, userId)}`)
@@ -60,7 +60,7 @@ export class Person {
     await this.page.waitForURL(({ pathname }) => pathname === '/')
   }
 
-  /** From the sign-in page, by the domain of the address, to the login page of the provider, and back. */
+  /** Signs in from the sign-in page, by the domain of the address, at the login page of the provider, and back. */
   async signInWithProvider(email: string, provider: string): Promise<void> {
     await this.beginAtProvider(email, provider)
     await this.page.waitForURL(({ pathname }) => pathname === '/')
@@ -86,7 +86,7 @@ export class Person {
     await this.page.getByRole('button', { name: 'Sign in with a passkey' }).click()
   }
 
-  /** As a page of account settings does. */
+  /** Registers a passkey, like a page of account settings. */
   async registerPasskey(): Promise<void> {
     const options = await this.change('POST', '/account/passkeys/options')
     const credential = await this.page.evaluate(`(async (options) => {

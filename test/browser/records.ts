@@ -26,7 +26,7 @@ const textFields = new Set([
   'topic',
 ])
 
-/** At least one record of everything that the API can create, with texts of this kind where it accepts them. */
+/** Creates at least one record of everything that the API can create, with texts of this kind where it accepts them. */
 export async function createRecords(server: TestServer, makeText: TextFactory): Promise<void> {
   const { own } = server
   await server.call('PATCH', `/workspaces/${own.workspace.id}`, {

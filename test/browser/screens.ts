@@ -12,13 +12,13 @@ export function listScreens(): string[] {
   })
 }
 
-/** How many routes the console has, to notice one whose path is not found in its file. */
+/** Counts the routes of the console, to notice one whose path is not found in its file. */
 export function countRoutes(): number {
   const list = /screenRoutes = \[([^\]]*)\]/.exec(readFileSync(`${folder}/all.ts`, 'utf8'))?.[1] ?? ''
   return list.split(',').filter((name) => name.trim() !== '').length
 }
 
-/** In place of an id where there is no record. */
+/** Placeholder of an id where there is no record. */
 export const unknownId = 'unknown'
 
 /** The screen with an example of each id, from the links of other screens. */

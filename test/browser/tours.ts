@@ -38,7 +38,7 @@ export function memberTour({ own }: TestServer): Tour {
   return { name: 'workspace member', options: { workspaces: { [own.workspace.id]: 'member' } } }
 }
 
-/** Those who see a part: of one workspace, and by one permission. */
+/** Tours of people who see a part: of one workspace, and by one permission. */
 export async function listPartialTours(server: TestServer): Promise<Tour[]> {
   const { workspace } = server.own
   const custom = await server.call('POST', '/roles', {
@@ -50,7 +50,7 @@ export async function listPartialTours(server: TestServer): Promise<Tour[]> {
   ]
 }
 
-/** Those who see what others see, of less. */
+/** Tours of people who see the same screens with fewer records. */
 export function listOtherTours(server: TestServer): Tour[] {
   return [
     {
@@ -66,10 +66,10 @@ export function listRoleTours(): Tour[] {
   return additionalRoles.map(({ id }) => ({ name: id, options: { workspaces: {}, roles: [{ roleId: id }] } }))
 }
 
-/** How many people look at once: as many as there are cores where the tests must be fast. */
+/** Number of people at once: as many as there are cores where the tests must be fast. */
 const visitors = 2
 
-/** What is wrong with the screens of all tours. */
+/** Makes all tours; returns the problems of their screens. */
 export async function makeTours(
   server: TestServer,
   chromium: TestChromium,
@@ -85,7 +85,7 @@ export async function makeTours(
   return problems
 }
 
-/** Of a record that does not exist. */
+/** Response for a record that does not exist. */
 const refusal = /^40[034] GET /
 
 /** The screens with an id once the others have shown links. */

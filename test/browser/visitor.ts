@@ -3,7 +3,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { siteOf, type TestChromium } from '../support/chromium.ts'
 import type { TestServer } from '../support/harness.ts'
 
-/** How long a screen may take on a busy machine. */
+/** Maximum time of a screen on a busy machine. */
 const waitMs = 20_000
 
 /** Runs in the page. */
@@ -77,7 +77,7 @@ interface Size {
   height: number
 }
 
-/** What the color scheme changes. */
+/** Rules whose result depends on the color scheme. */
 const colorRules = ['color-contrast', 'link-in-text-block']
 
 interface Inspection {
@@ -85,14 +85,14 @@ interface Inspection {
   overflow: string[]
   /** Elements that do something by themselves. No text may become one. */
   active: string[]
-  /** Of other hosts. */
+  /** Images of other hosts. */
   images: string[]
   links: string[]
   text: string
 }
 
 export interface Visit {
-  /** What is wrong with the screen. */
+  /** Problems of the screen. */
   problems: string[]
   /** Paths of the console that it leads to. */
   links: string[]
@@ -135,7 +135,7 @@ export class Visitor {
     return new Visitor(page, site)
   }
 
-  /** From the address bar the first time, later as with a link. */
+  /** Visits a path: from the address bar the first time, later as with a link. */
   async visit(path: string): Promise<Visit> {
     this.#problems = []
     if (this.page.url().startsWith(this.#site)) {
@@ -162,7 +162,7 @@ export class Visitor {
     return { problems, links, text: found.text }
   }
 
-  /** What does not fit on the screen that is shown once the window has this size. */
+  /** Finds what does not fit on the current screen once the window has this size. */
   async findOverflow(size: Size): Promise<string[]> {
     this.#problems = []
     await this.page.setViewportSize(size)
@@ -171,7 +171,7 @@ export class Visitor {
     return [...this.#problems, ...found].map((problem) => `${size.width} px wide: ${problem}`)
   }
 
-  /** What axe finds on the screen that is shown; in the dark scheme only in its colors. */
+  /** Finds violations by axe on the current screen; in the dark scheme only in its colors. */
   async findViolations(scheme: ColorScheme): Promise<string[]> {
     if (await this.page.evaluate(`typeof axe === 'undefined'`)) await this.page.evaluate(`${axe}; 0`)
     if (scheme === 'light') return (await this.page.evaluate(violationsOf(null))) as string[]
@@ -183,7 +183,7 @@ export class Visitor {
     return findings.map((finding) => `dark: ${finding}`)
   }
 
-  /** Until the screen is complete: nothing is loading, and a frame later still nothing. */
+  /** Waits until the screen is complete: nothing is loading, and a frame later still nothing. */
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < 2; ) {
       const missing = (await this.page.evaluate(completion)) as string | null

@@ -154,7 +154,7 @@ describe.each(cases)('%s over an upstream of format %s', (_, wireFormat, create)
   })
 })
 
-/** How each provider turns reasoning on; the chat provider of `@ai-sdk/openai` shows none. */
+/** Options by which each provider turns reasoning on; the chat provider of `@ai-sdk/openai` shows none. */
 const reasoningOptions: Record<string, Record<string, Record<string, string | object>>> = {
   '@ai-sdk/openai': {
     openai: { reasoningEffort: 'high', reasoningSummary: 'auto', forceReasoning: true } as never,

@@ -17,7 +17,7 @@ function findSnippet(id: string): string {
   return code
 }
 
-/** In this folder, which has the libraries. */
+/** Runs a command in this folder, which has the libraries. */
 async function run(command: string[]): Promise<string> {
   const process = Bun.spawn(command, { cwd: import.meta.dir, stdout: 'pipe', stderr: 'inherit' })
   const output = await new Response(process.stdout).text()

@@ -1,4 +1,7 @@
-/** What an SDK declares of a type: its fields, which of them are required, and the values of those with a closed list. */
+/**
+ * The declaration of a type in an SDK: its fields, which of them are required, and the values of those with a closed
+ * list.
+ */
 type Declaration = Map<string, { isRequired: boolean; values: string[] | null }>
 
 const responses = 'openai/resources/responses/responses.d.ts'
@@ -6,14 +9,14 @@ const anthropic = '@anthropic-ai/sdk/resources'
 
 export const openaiItems = await readUnion(responses, 'ResponseOutputItem')
 export const openaiEvents = await readUnion(responses, 'ResponseStreamEvent')
-/** Of both APIs: the beta has more blocks, but requires fewer fields. */
+/** Blocks of both APIs: the beta has more, but requires fewer fields. */
 export const anthropicBlocks = await readUnion(`${anthropic}/messages/messages.d.ts`, 'ContentBlock')
 export const anthropicBetaBlocks = await readUnion(
   `${anthropic}/beta/messages/messages.d.ts`,
   'BetaContentBlock',
 )
 
-/** How a value differs from its declaration: fields that are missing, or have another value. */
+/** Finds differences of a value from its declaration: fields that are missing, or have another value. */
 export function findDifferences(declared: Map<string, Declaration>, value: object): string[] {
   const fields = value as Record<string, unknown>
   const declaration = declared.get(String(fields.type))

@@ -26,7 +26,7 @@ export class Lab {
   readonly url: string
   readonly key: string
   readonly managementKey: string
-  /** Of an account without credits. */
+  /** Key of an account without credits. */
   readonly poorKey: string
 
   constructor(
@@ -81,7 +81,7 @@ export class Lab {
     return this.upstream.requests.slice(before)
   }
 
-  /** What the key has been charged so far, in USD. */
+  /** Charges of the key so far, in USD. */
   async spent(): Promise<number> {
     const response = await fetch(`${this.url}/api/v1/key`, {
       headers: { authorization: `Bearer ${this.key}` },
@@ -89,7 +89,7 @@ export class Lab {
     return ((await response.json()) as { data: { usage: number } }).data.usage
   }
 
-  /** After a client disconnects, the connection to the upstream is closed as well. */
+  /** Expects that the connection to the upstream is closed soon after a client disconnects. */
   async expectClosedSoon(leftAt: number): Promise<void> {
     const { closedByPeerAt } = await this.lastRequest().done
     expect(closedByPeerAt).not.toBeNull()
@@ -237,7 +237,7 @@ export const weatherTool = {
 /** The result of the tool. */
 export const weatherIn = (city: string) => `It is snowing in ${city}.`
 
-/** Of the scenario `structured`. */
+/** Schema of the scenario `structured`. */
 export const reportSchema = z.object({
   city: z.string(),
   degrees: z.number(),

@@ -179,7 +179,7 @@ test.each(modes)('a call beyond the limit is a failed item of the vendor: %s', a
   for (const item of reply.output) expect(findDifferences(openaiItems, item)).toEqual([])
 })
 
-/** As a client that is no SDK of a vendor reads them. */
+/** Streams events to a client that is no SDK of a vendor. */
 async function streamEvents(tools: object[]): Promise<Any[]> {
   const response = await fetch(`${lab().url}/v1/responses`, {
     method: 'POST',

@@ -28,19 +28,19 @@ const modes = ['whole', 'streamed'] as const
 type Any = any
 
 interface ToolCase {
-  /** Of `tools`, in each format that has the tool. */
+  /** Entries of `tools`, in each format that has the tool. */
   entries: Partial<Record<Format, object>>
   /** More of the request. */
   fields?: object
   /** The model's call. */
   calls: string
   input?: Record<string, unknown>
-  /** In the result that the model is given. */
+  /** Part of the result that the model is given. */
   result: string | RegExp
   /** The types of what the client gets before the text. */
   items?: string[]
   blocks?: string[]
-  /** How many sources the text cites. */
+  /** Number of sources that the text cites. */
   cites?: number
 }
 
@@ -206,7 +206,7 @@ interface SdkReply {
   text: string
   /** The types of what comes before the text. */
   types: string[]
-  /** Where it differs from the declarations of the SDK. */
+  /** Differences from the declarations of the SDK. */
   differences: string[]
   citations: string[]
   /** Input and output, of both turns. */

@@ -14,7 +14,7 @@ const lab = useLab()
 const model = 'sandbox/speaker'
 const input = 'The quick brown fox'
 
-/** What the recording says. */
+/** Transcribes the recording. */
 async function readBack(bytes: Uint8Array): Promise<string | null> {
   const samples = parseWav(bytes)?.data ?? bytes
   return (await listen(new Int16Array(new Uint8Array(samples).buffer), 24_000)).text

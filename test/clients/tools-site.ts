@@ -1,15 +1,15 @@
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 
-/** What server tools reach: a search engine, a page and an MCP server, on loopback. */
+/** The servers of server tools: a search engine, a page and an MCP server, on loopback. */
 export interface ToolsSite {
   pageUrl: string
   mcpUrl: string
-  /** What the engine finds. */
+  /** URL that the engine finds. */
   sourceUrl: string
-  /** Of the gateway that uses them. */
+  /** Settings of the gateway that uses them. */
   settings: object
-  /** How often a tool of the MCP server was called. */
+  /** Counts the calls of a tool of the MCP server. */
   countCalls(): number
   stop(): Promise<void>
 }

@@ -388,7 +388,7 @@ describeOnEachDatabase(
   { settings: buildEgressSettings(receiver) },
 )
 
-/** Until the next call. */
+/** Changes the exporter until the next call. */
 function changeExporter(changes: Parameters<typeof useListExporter>[0]): void {
   useListExporter(changes)
 }

@@ -58,7 +58,7 @@ export class Receiver {
     return `http://${this.address}${path}`
   }
 
-  /** In the order they arrived. */
+  /** Ids of events in the order they arrived. */
   ids(path = '/in'): string[] {
     return this.events(path).map(({ id }) => id)
   }

@@ -61,7 +61,7 @@ async function waitUntilSettled(scene: FaultScenario, least: number): Promise<vo
 
 type Generation = LedgerSnapshot['generations'][number] | undefined
 
-/** On a busy machine, a disconnect in the second half of a reply may be noticed too late. */
+/** Whether a disconnect in the second half of a reply was noticed too late, as on a busy machine. */
 function wasLate({ events }: ClientOutcome, row: Generation): boolean {
   return row?.status === 'completed' && events >= tokens / 2
 }

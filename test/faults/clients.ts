@@ -13,7 +13,7 @@ export interface RequestSpec {
   leaveAfterMs?: number
 }
 
-/** What the client received. */
+/** The response that the client received. */
 export interface ClientOutcome {
   number: string
   /** Null when there was no response at all. */
@@ -21,7 +21,7 @@ export interface ClientOutcome {
   code: string | null
   retryAfter: string | null
   generationId: string | null
-  /** With content, for streams. */
+  /** Number of events with content, for streams. */
   events: number
   /** `usage.cost` of the reply. */
   cost: number | null

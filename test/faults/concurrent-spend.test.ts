@@ -5,7 +5,7 @@ import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess
 import { createRandom, printTotals, testTimeoutMs } from './options.ts'
 
 const requestCount = 200
-/** At USD 0.01 a request. */
+/** Limit in USD, enough for `worth` requests at USD 0.01 each. */
 const limit = 0.5
 const worth = 50
 

@@ -48,7 +48,7 @@ function isRunning(url: string): Promise<boolean> {
   )
 }
 
-/** How long a process lives. Some live long enough to write a checkpoint. */
+/** Lifetime of a process. Some live long enough to write a checkpoint. */
 function lifeMs(round: number): number {
   return round % 5 === 4 ? between(2100, 3500) : between(20, 500)
 }
@@ -127,7 +127,7 @@ function passesOf(point: KillPoint): number[] {
   return isLong ? [1, 2, 3, 5, 8, 13] : [2]
 }
 
-/** How many are killed at the same time. */
+/** Number of installations that are killed at the same time. */
 const installationCount = 2
 
 interface Installation {

@@ -176,7 +176,7 @@ class Watch {
   }
 }
 
-/** Of the gateway's timer: a limit of ten seconds passes in fifty turns of the event loop. */
+/** Step of the gateway's timer: a limit of ten seconds passes in fifty turns of the event loop. */
 const stepMs = 200
 
 type Fault = [name: string, stream: boolean, scripted: UpstreamResponse]

@@ -19,7 +19,7 @@ export class FaultScenario {
   readonly vendor: Vendor = startVendor()
   readonly clients = new Clients()
   readonly databaseUrl: string
-  /** After which a node counts as dead; null for the default. */
+  /** Silence after which a node counts as dead; null for the default. */
   silentMs: number | null = null
   /** A kill point written to it ends the next process there; see kill-points.ts. */
   readonly killFile: string
@@ -27,10 +27,10 @@ export class FaultScenario {
   readonly #settings: string
   readonly #running = new Set<GatewayProcess>()
 
-  /** After which the jobs of a node are taken over; null for the default. */
+  /** Time after which the jobs of a node are taken over; null for the default. */
   leaseMs: number | null = null
 
-  /** Without a URL, on SQLite. */
+  /** Uses SQLite unless a URL is given. */
   constructor(databaseUrl?: string, settings?: string) {
     this.#settings = join(this.#folder, 'headgate.yaml')
     this.killFile = join(this.#folder, 'kill')
@@ -63,7 +63,7 @@ export class FaultScenario {
     return gateway
   }
 
-  /** How many settlements a node has on disk that the database does not have. */
+  /** Counts the settlements of a node that are on disk and not in the database. */
   countUnsent(node = 'first'): number {
     const folder = join(this.#folder, node)
     const names = readdirSync(folder).filter((name) => name.startsWith('unsent-ledger-'))

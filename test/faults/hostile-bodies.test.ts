@@ -5,7 +5,7 @@ import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
 afterAll(closeScenarios)
 
-/** In the long form each body has the maximum size. */
+/** Scale of the bodies: in the long form each has the maximum size. */
 const scale = isLong ? 1 : 0.1
 const times = (text: string, count: number) => text.repeat(Math.floor(count * scale))
 const prompt = (content: string) =>

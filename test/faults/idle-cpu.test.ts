@@ -6,16 +6,19 @@ import { isLong, printTotals } from './options.ts'
 import { type RequestKind, requestKinds, settings } from './request-kinds.ts'
 import { sendAll } from './request-senders.ts'
 
-/** Of each kind that is sent before. */
+/** Requests of each kind that are sent before the measurement. */
 const requestsPerKind = 50
-/** Before what is measured: rare jobs first run after a minute, and the runtime collects all garbage after two. */
+/**
+ * Time before and of the measurement: rare jobs first run after a minute, and the runtime collects all garbage after
+ * two.
+ */
 const seconds = { settling: 150, measured: 60 }
 /**
  * CPU time of all threads, and how often the main thread is woken, each for a second. On PostgreSQL, it looks for
  * changes by other nodes every second.
  */
 const limits = { sqlite: { cpuMs: 3, wakeUps: 3 }, postgres: { cpuMs: 6, wakeUps: 10 } }
-/** In `/proc`, a tick is a hundredth of a second. */
+/** Duration of a tick in `/proc`: a hundredth of a second. */
 const tickMs = 10
 
 afterAll(closeScenarios)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
-/** At these prices and with this output limit every request has the same hold. */
+/** Prices that, with this output limit, give every request the same hold. */
 const pricing = { prompt: '0.000002', completion: '0.000008', web_search: '0.01' }
 
 const plain = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }

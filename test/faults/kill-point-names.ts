@@ -13,7 +13,7 @@ const postgresPoints = [
   'while the client receives the end',
 ] as const
 
-/** With a journal that is flushed to the database. */
+/** Points of an installation with a journal, which is flushed to the database. */
 const sqlitePoints = [
   'before a hold is written',
   'halfway through a line of the journal',

@@ -156,7 +156,7 @@ function runOneByOne(batch: Batch, transaction: Transaction): Batch {
   }
 }
 
-/** By the statements on jobs, and by the requests to the provider. */
+/** Watches the statements on jobs, and the requests to the provider. */
 async function watchVideoJobs(): Promise<void> {
   const { leaseTimes } = await import('../../src/inference/video/lease.ts')
   const leaseMs = Number(process.env.HEADGATE_LEASE_MS)

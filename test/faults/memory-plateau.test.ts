@@ -4,10 +4,10 @@ import { isLong, printTotals } from './options.ts'
 import { type RequestKind, requestKinds, settings } from './request-kinds.ts'
 import { sendAll } from './request-senders.ts'
 
-/** Of mixed load; at most four hours. */
+/** Minutes of mixed load; at most four hours. */
 const minutes = Math.min(Number(process.env.HEADGATE_FAULTS_MINUTES ?? 120), 240)
 const sampleCount = 24
-/** What the last third may use beyond the second, which a leak of 1 KB for each request exceeds within minutes. */
+/** Growth allowed from the second third to the last, which a leak of 1 KB for each request exceeds within minutes. */
 const maxGrowth = 1.1
 
 afterAll(async () => {

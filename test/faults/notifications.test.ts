@@ -69,7 +69,7 @@ for (const kind of databaseKinds) {
   )
 }
 
-/** As if the leases of the process that was killed had run out. */
+/** Ends the leases of the process that was killed, as if they had run out. */
 async function endWaiting(scene: FaultScenario): Promise<void> {
   const db = openDb(scene.databaseUrl)
   await db.updateTable('instance').set({ value: '' }).where('name', '=', 'notifications_turn').execute()

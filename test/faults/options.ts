@@ -3,7 +3,7 @@ import { seededRandom } from '../support/random.ts'
 /** `npm run faults` runs everything at full length, `npm test` a short form of it. */
 export const isLong = process.env.HEADGATE_FAULTS === 'long'
 
-/** How long a single test may take. */
+/** Maximum time of a single test. */
 export const testTimeoutMs = isLong ? 3_600_000 : 120_000
 
 const seed = Number(process.env.HEADGATE_FAULTS_SEED ?? 20_260_514)

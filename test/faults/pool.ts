@@ -38,7 +38,7 @@ export class Pool<T> {
     else this.#idle.push(item)
   }
 
-  /** Those that were returned. */
+  /** Items that were returned. */
   get idle(): readonly T[] {
     return this.#idle
   }

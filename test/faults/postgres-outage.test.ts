@@ -149,14 +149,14 @@ class Load {
   }
 }
 
-/** Until so many more requests have succeeded. */
+/** Waits until this many more requests have succeeded. */
 async function waitForReplies({ clients }: FaultScenario, count: number): Promise<void> {
   const countReplies = () => clients.log.filter(({ ended }) => ended).length
   const before = countReplies()
   await waitUntil(() => countReplies() >= before + count)
 }
 
-/** How long it took until a new request succeeded. */
+/** Measures the time until a new request succeeds. */
 async function returned(scene: FaultScenario, { url }: GatewayProcess, key: string): Promise<number> {
   const since = performance.now()
   while (performance.now() - since < recoveryMs) {

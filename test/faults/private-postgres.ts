@@ -40,7 +40,7 @@ export class PrivatePostgres {
     return new PrivatePostgres(started, data_directory, setting)
   }
 
-  /** As a crash does: connections are not closed cleanly. */
+  /** Stops like a crash: connections are not closed cleanly. */
   stop(): Promise<void> {
     return this.#control('stop', '-m', 'immediate')
   }

@@ -31,7 +31,7 @@ export interface RunTotals {
   completed: number
   cancelled: number
   interrupted: number
-  /** Of these, those charged for the output until then. */
+  /** Interrupted requests that were charged for the output until then. */
   'of them charged': number
   refused: number
   unavailable: number

@@ -10,18 +10,19 @@ export interface RequestKind {
   body: object
   /** Defaults to 200. */
   status?: number
-  /** Also sent with `stream: true`. */
+  /** Whether it is also sent with `stream: true`. */
   streams?: boolean
   /** The client disconnects: when an upstream or the site has its request, or after the first bytes of the response. */
   leaves?: 'upstream' | 'site' | 'reply'
   /** Starts processes, and is slower than others. */
   isSlow?: boolean
-  /** What the response contains if the request did what its name says. */
+  /** Text of the response that proves that the request did what its name says. */
   proof?: string
 }
 
-/** A search engine, a page, an MCP server and an address that never responds. */
-/** Of all files in the process, with which it ends. */
+/**
+ * A search engine, a page, an MCP server and an address that never responds: one server for all files of the process.
+ */
 const site = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serveSite })
 site.unref()
 const origin = `http://127.0.0.1:${site.port}`

@@ -8,11 +8,11 @@ import { isLong, testTimeoutMs } from './options.ts'
 import { pluginKinds, type RequestKind, requestKinds, settings, toolKinds } from './request-kinds.ts'
 import { sendAll, type Target } from './request-senders.ts'
 
-/** Of each kind. */
+/** Requests of each kind. */
 const counts = isLong ? { usual: 5000, slow: 5000 } : { usual: 16, slow: 8 }
 const warmUpCount = isLong ? 300 : 6
 const groupSize = 12
-/** Of these a request has at least one while it is in progress, and nothing else creates many. */
+/** Classes of which a request has at least one object while it is in progress, and nothing else creates many. */
 const classes = [
   ...['AbortController', 'AbortSignal', 'BunRequest', 'Request', 'Response', 'Headers', 'ReadableStream'],
   ...['Promise', 'Timeout', 'Generator', 'AsyncGenerator', 'AsyncFunctionGenerator', 'JSLexicalEnvironment'],
@@ -48,7 +48,7 @@ function listGrown(before: Counts, after: Counts, requests: number): string[] {
   })
 }
 
-/** What requests leave on the heap. Sockets and finalizers take a few turns of the event loop. */
+/** Finds the objects that requests leave on the heap. Sockets and finalizers take a few turns of the event loop. */
 async function findRetained(kinds: readonly RequestKind[], isWarm = false): Promise<string[]> {
   for (const kind of isWarm ? [] : kinds) await sendAll(target, kind, warmUpCount)
   const before = countObjects()

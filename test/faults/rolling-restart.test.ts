@@ -3,7 +3,7 @@ import { type Backend, Balancer } from './balancer.ts'
 import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
 import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
-/** At least. The short form ends when both gateways were restarted. */
+/** Minimum number of requests. The short form ends when both gateways were restarted. */
 const requestCount = isLong ? 50_000 : 500
 const clientCount = 4
 
@@ -28,7 +28,7 @@ async function startNode(balancer: Balancer): Promise<Node> {
   return { scenario, gateway, backend }
 }
 
-/** As an orchestrator does: the next process starts after this one has ended. */
+/** Restarts like an orchestrator: the next process starts after this one has ended. */
 async function restart(balancer: Balancer, node: Node): Promise<void> {
   await node.gateway.stop()
   expect(node.backend.isReady).toBe(false)

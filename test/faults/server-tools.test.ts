@@ -48,7 +48,7 @@ interface Scene {
   vendor: Upstream
   gateway: GatewayProcess
   key: string
-  /** What the requests so far have cost. */
+  /** Charges of the requests so far. */
   charges: bigint[]
 }
 

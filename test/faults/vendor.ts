@@ -2,7 +2,7 @@ import { raisedRates } from '../support/raised-rates.ts'
 
 /** The vendor's log of one request, independent of what happened to the gateway. */
 export interface VendorRecord {
-  /** As the client numbered it. */
+  /** Number that the client gave it. */
   number: string
   model: string
   /** Tokens sent until now. Each is four characters. */
@@ -22,7 +22,7 @@ export interface Vendor {
 /** The count of every prompt. */
 export const promptTokens = 50
 
-/** In nano-dollars, and as in headgate.yaml. */
+/** Prices in nano-dollars, the same as in headgate.yaml. */
 const prices = {
   tokens: { prompt: 2000n, completion: 8000n, request: 100_000n },
   fixed: { prompt: 0n, completion: 0n, request: 10_000_000n },
@@ -36,7 +36,7 @@ const models = {
 
 export type ModelName = keyof typeof models
 
-/** What so many tokens of a reply cost, request and prompt included. */
+/** The price of a reply with this many tokens, request and prompt included. */
 export function listPrice(model: string, completion: number): bigint {
   const { prompt, completion: output, request } = models[model as ModelName].prices
   return BigInt(promptTokens) * prompt + BigInt(completion) * output + request

@@ -90,7 +90,7 @@ async function reconcile(scene: FaultScenario, vendor: VideoVendor, jobs: Jobs):
   )
 }
 
-/** Before these, no provider has confirmed the job, so it fails. */
+/** Points up to which no provider has confirmed the job, so it fails. */
 const unconfirmed: ReadonlySet<KillPoint> = new Set([
   'before a hold is written',
   'after a hold is committed',

@@ -1,6 +1,6 @@
 /** One video job at the vendor. */
 interface VendorJob {
-  /** As the client numbered it. */
+  /** Prompt, with the number that the client gave it. */
   prompt: string
   polls: number
 }

@@ -68,9 +68,9 @@ function buildBody(format: ToolFormat, { tools, plugins, content = 'Hello' }: Pl
 
 interface Sent {
   status: number
-  /** What the client was sent. */
+  /** Text that the client received. */
   text: string
-  /** What everyone else was sent: providers, search engines, sites and MCP servers. */
+  /** Text that everyone else received: providers, search engines, sites and MCP servers. */
   received: string
   hits: Awaited<ReturnType<CoverageBench['listHits']>>
 }
@@ -90,7 +90,7 @@ async function send(one: ToolCase, format: ToolFormat, canary: string, stream: b
   return { status, text, received: [bench.readReceived(sent), ...sites].join('\n'), hits }
 }
 
-/** What is wrong with what became of a canary. */
+/** Sends a canary; returns the problems of what became of it. */
 async function check(one: ToolCase, format: ToolFormat, action: Action, scope: Scope, stream: boolean) {
   const canary = `canary-${action}-${scope}-${++plantings}`
   const { status, text, received, hits } = await send(one, format, canary, stream)

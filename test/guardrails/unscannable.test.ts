@@ -19,7 +19,7 @@ const pdf = (data: Uint8Array) => ({
 })
 const picture = { type: 'image_url', image_url: { url: pixel } }
 
-/** What is sent, and the part that the hit names. */
+/** Requests, and the part that the hit names. */
 const cases: [string, string, string, () => object][] = [
   ['a picture', 'image', '/v1/chat/completions', () => chat(picture)],
   [

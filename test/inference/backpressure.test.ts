@@ -20,7 +20,7 @@ const messagesStart =
   event({ type: 'message_start', message: { id: 'm', role: 'assistant', content: [], usage: {} } }) +
   event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } })
 
-/** What a stream of each format begins with, and the frame it repeats. */
+/** The beginning of a stream in each format, and the frame it repeats. */
 const streams: Record<string, { start: string; frame: (text: string) => string }> = {
   chat: { start: '', frame: chatFrame },
   messages: {

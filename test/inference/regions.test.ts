@@ -29,7 +29,7 @@ models:
       - { provider: anywhere, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000001" } }
 `
 
-/** What would leave the region, and the field that the error names. */
+/** Requests that would leave the region, and the field that the error names. */
 const leaving: [FormatName, Record<string, unknown>, string][] = [
   ['chat', useTool('web_fetch'), 'tools[0].type'],
   ['chat', useTool('files'), 'tools[0].type'],

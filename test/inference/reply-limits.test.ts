@@ -69,7 +69,7 @@ const excesses: { limit: string; message: RegExp; replies: UpstreamResponse[] }[
 ]
 
 interface Observer {
-  /** Of all requests of the workspace. */
+  /** Changes the settings for all requests of the workspace. */
   set?(bench: Bench): Promise<unknown>
   headers?: Record<string, string>
   fields?: object

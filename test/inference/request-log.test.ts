@@ -10,7 +10,7 @@ import { createSessionCaller } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import { describeWithUpstreams, readJson, sendRequest } from './two-upstreams.ts'
 
-/** In nano-dollars; amounts have more digits. */
+/** Sums amounts in nano-dollars; the amounts themselves have more digits. */
 function sumAmounts(lines: { amount: string }[]): number {
   const digits = 39
   const sum = lines.reduce((total, { amount }) => {
@@ -104,7 +104,7 @@ describeWithUpstreams('the list of requests', (bench) => {
       body: { is_observability_io_logging_enabled, io_logging_sampling_rate },
     })
 
-  /** What is stored of an error that quotes the prompt. */
+  /** Returns what is stored of an error that quotes the prompt. */
   async function failQuoting(body: Record<string, unknown>, key?: string): Promise<string> {
     const { gateway } = server()
     const error = { message: 'No policy allows "canary-of-the-prompt" for org-AbCdEf123456789', code: 'E7' }

@@ -71,7 +71,7 @@ function send(
 
 const statusOf = (response: Response) => response.headers.get('x-service-cache-status')
 
-/** Without fields that differ between requests. */
+/** Masks fields that differ between requests. */
 function comparable(text: string): string {
   return text
     .replaceAll(/(gen-|resp_|msg_|fc_|rs_|call_)[0-9a-f]{12,}/g, '$1')
@@ -586,7 +586,7 @@ function expectSameContent(format: string, stream: boolean, first: string, secon
   expect(choicesOf(wireFormat, stream, second)).toEqual(choicesOf(wireFormat, stream, first))
 }
 
-/** In passthrough, the first reply has vendor fields that the hit lacks. */
+/** Decodes only the choices: in passthrough, the first reply has vendor fields that the hit lacks. */
 function choicesOf(wireFormat: GenerateWireFormat, stream: boolean, text: string): unknown {
   const events = stream
     ? decodeFrames(wireFormat, parseFrames(text))

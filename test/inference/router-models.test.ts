@@ -55,7 +55,7 @@ describeOnEachDatabase(
 
     let known = new Set<string>()
     const readGenerations = () => server().gateway.db.selectFrom('generations').selectAll().execute()
-    /** Those of this test. */
+    /** Lists the generations of this test. */
     const listGenerations = async () => (await readGenerations()).filter(({ id }) => !known.has(id))
 
     test('guardrails name router models: a denied one is 403, and an allowed one chooses among allowed models', async () => {

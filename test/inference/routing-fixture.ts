@@ -227,7 +227,7 @@ export async function collectAttempts(
   return { ...response, attempts, tried: attempts.map(({ endpoint }) => endpointNameOf(endpoint)) }
 }
 
-/** Why there was no candidate. */
+/** Collects the reasons why there was no candidate. */
 export async function collectRefusal(
   routed: RoutingFixture,
   body: Record<string, unknown>,

@@ -30,7 +30,7 @@ function explained(bench: Bench, format: FormatName, body: Record<string, unknow
   return sendRequest(bench, format, body, { headers })
 }
 
-/** Where the metadata of a streamed reply is. */
+/** Recognizes the event of a streamed reply that has the metadata. */
 const carriers: Record<FormatName, (event: Record<string, unknown>) => boolean> = {
   chat: ({ choices, usage }) => Array.isArray(choices) && choices.length === 1 && usage !== undefined,
   messages: ({ type }) => type === 'message_stop',

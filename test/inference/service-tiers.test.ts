@@ -42,7 +42,7 @@ const { usage } = vendorReply('chat', 'text')
 const costAt = (factor: number) =>
   (usage.input + usage.cacheRead) * 2e-6 * factor + (usage.output + usage.reasoning) * 4e-6 * factor
 
-/** Where each format reports the tier. */
+/** Reads the tier from the place where each format reports it. */
 // biome-ignore lint/suspicious/noExplicitAny: replies of every format
 const tierOf: Record<FormatName, (reply: any) => unknown> = {
   chat: (reply) => reply.service_tier,

@@ -123,7 +123,7 @@ export function sendRequest(
   })
 }
 
-/** As `sendRequest`, while time passes: a tenth of a second in each turn of the event loop. */
+/** Sends a request, like `sendRequest`, while time passes: a tenth of a second in each turn of the event loop. */
 export function sendPassingTime(
   bench: Bench,
   format: FormatName,

@@ -6,7 +6,7 @@ import { type Scenario, scenarios } from '../support/replies.ts'
 import type { ReceivedRequest } from '../support/upstream.ts'
 import { openScratchHome, programTimeoutMs, runProgram, type ScratchHome } from './scratch-home.ts'
 
-/** Where scriptToolCall/test-long.mjs put the programs; without it this file is not for this run. */
+/** Folder in which scripts/test-long.mjs put the programs; without it this file has no tests. */
 const agents = process.env.HEADGATE_TEST_AGENTS ?? ''
 
 const text = 'The snow is deep in Ålesund.\n'

@@ -11,7 +11,7 @@ import {
 } from '../clients/lab.ts'
 import { openScratchHome, programTimeoutMs, runProgram, type ScratchHome } from './scratch-home.ts'
 
-/** What scripts/test-long.mjs installed and built; the rest is skipped. */
+/** Toolchains that scripts/test-long.mjs installed and built; the rest is skipped. */
 const { HEADGATE_TEST_PYTHON: python, HEADGATE_TEST_GO: go, HEADGATE_TEST_RUST: rust } = process.env
 
 interface Program {

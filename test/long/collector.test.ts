@@ -6,7 +6,7 @@ import { type EgressRequest, sendBuffered } from '../../src/platform/http/egress
 import { newGenerationEvent } from '../support/generation-event.ts'
 import { openScratchHome, type ScratchHome } from './scratch-home.ts'
 
-/** Where scripts/test-long.mjs built it; without it this file has no tests. */
+/** Path at which scripts/test-long.mjs built it; without it this file has no tests. */
 const collector = process.env.HEADGATE_TEST_COLLECTOR ?? ''
 
 /** A collector that exports what it receives, as JSON, before it responds. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { callerKinds } from './openapi/config.ts'
 
-/** Where scripts/test-long.mjs installed runSchemathesis; without it this file has no tests. */
+/** Interpreter with which scripts/test-long.mjs installed Schemathesis; without it this file has no tests. */
 const python = process.env.HEADGATE_TEST_SCHEMATHESIS ?? ''
 
 const timeoutMs = 20 * 60_000

@@ -20,7 +20,7 @@ const endless = createServer((socket) => {
   })
 })
 
-/** As fast as it is read. */
+/** Writes as fast as the peer reads. */
 function pour(socket: Socket): void {
   while (!socket.destroyed) {
     written += block.length
@@ -61,7 +61,7 @@ function speak({ url, own }: TestServer, input: string, signal: AbortSignal | nu
   })
 }
 
-/** Until no connection to the upstream is open. */
+/** Waits until no connection to the upstream is open. */
 async function waitForClose(): Promise<void> {
   for (const deadline = Date.now() + 5000; sockets.size > 0 && Date.now() < deadline; ) await Bun.sleep(5)
   expect(sockets.size).toBe(0)

@@ -6,7 +6,7 @@ interface MediaModel {
   wireFormat: string
   fields: Record<string, unknown>
   endpoint: Record<string, unknown>
-  /** Of the second endpoint. */
+  /** Fields of the second endpoint. */
   other: Record<string, unknown>
 }
 

@@ -5,7 +5,9 @@ import { newId } from '../../src/platform/crypto/ids.ts'
 import { createSessionCaller, describeOnEachDatabase, type TestServer } from '../support/harness.ts'
 import { expectRefused } from '../support/refusals.ts'
 
-/** What a caller could give to themselves, or to an accomplice, with one permission alone. */
+/**
+ * Requests by which a caller could gain permissions for themselves, or for an accomplice, with one permission alone.
+ */
 const escalations: [permission: string, method: string, path: string, body: object][] = [
   ['members:write', 'POST', '/organization/invitations', { email: 'eve@example.com', role: 'org:admin' }],
   ['members:write', 'POST', '/organization/members', { email: 'eve@example.com', role: 'org:admin' }],

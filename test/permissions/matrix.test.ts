@@ -25,7 +25,7 @@ import { makeSample, type Sample } from '../support/samples.ts'
 
 const operations = await loadOperations()
 
-/** Those on containers need a machine that can have some. */
+/** Operations without those on containers, unless this machine can run them. */
 const callable = operations.filter(
   ({ tag, permission }) => permission !== 'public' && (bwrapPath !== null || tag !== 'Containers'),
 )
@@ -42,7 +42,7 @@ type GrantedRole = Pick<Role, 'permissions' | 'ownPermissions'>
 interface Profile {
   name: string
   everywhere: GrantedRole[]
-  /** In every workspace. */
+  /** Role in every workspace. */
   inWorkspaces?: GrantedRole
   session?: SessionOptions
   key?: { permissions?: Permission[] }
@@ -103,7 +103,7 @@ const profiles: Profile[] = [
 
 type Expectation = 'allowed' | 'denied' | 'own'
 
-/** Of the roles alone, without the code that combines and enforces them. */
+/** Derives the expectation from the roles alone, without the code that combines and enforces them. */
 function expectationOf({ everywhere, inWorkspaces }: Profile, { permission, scope }: Operation): Expectation {
   if (permission === 'public') return 'allowed'
   const required = scope ?? infoOf(permission).scope
@@ -125,7 +125,7 @@ const createdByOthers = new Set([
   'submitGenerationFeedback',
 ])
 
-/** Their samples belong to the whole organization: with permissions in workspaces they are refused. */
+/** Operations whose samples belong to the whole organization: with permissions in workspaces they are rejected. */
 const ofOrganization = new Set([
   'createNotificationRule',
   'getNotificationRule',
@@ -155,7 +155,10 @@ const onePerPermission = callable.filter(
   ({ permission }, i) => callable.findIndex((other) => other.permission === permission) === i,
 )
 
-/** On PostgreSQL one operation of each permission, and callers whose permissions come from each table. */
+/**
+ * Selections for each database: on PostgreSQL one operation of each permission, and callers whose permissions come from
+ * each table.
+ */
 const selections: Record<DatabaseKind, { operations: Operation[]; profiles: Profile[] }> = {
   sqlite: { operations: callable, profiles },
   postgres: {

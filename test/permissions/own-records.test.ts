@@ -27,7 +27,7 @@ const sharedData = (operation: Operation) =>
 /** The request acts for its caller, and names no record of a member. */
 const inference = (operation: Operation) => operation.permission === 'inference:write'
 
-/** On one record: that of another member is 403. */
+/** Operations on one record: that of another member is 403. */
 const onKeys = ['getKey', 'updateKey', 'rotateKey', 'deleteKey']
 const onGenerations = [
   'getGeneration',
@@ -36,7 +36,7 @@ const onGenerations = [
   'submitGenerationFeedback',
 ]
 
-/** On the account of the caller; the status if only another member has what the request names. */
+/** Operations on the account of the caller; the status if only another member has what the request names. */
 const onAccounts: Record<string, number> = {
   deleteSession: 404,
   deleteOtherSessions: 200,

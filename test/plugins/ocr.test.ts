@@ -45,7 +45,7 @@ const site = Bun.serve({
 })
 afterAll(() => site.stop(true))
 
-/** With ten images on the first page. */
+/** Builds a reply with ten images on the first page. */
 function replyWithPages(count: number, processed = count, markdown = '42 apples'): Response {
   const pages = Array.from({ length: count }, (_, index) => ({
     index,

@@ -17,9 +17,9 @@ const lastsMs = 15 * minute
 interface SimulatedEndpoint {
   /** Start and end of each outage, alternating. */
   outages: [from: number, to: number][]
-  /** Its status during an outage. */
+  /** Status of its replies during an outage. */
   status: number | null
-  /** Its rate limit, in requests a second. */
+  /** Rate limit, in requests a second. */
   perSecond: number
   hintMs: number
   latency: number

@@ -21,7 +21,7 @@ interface SimulatedReply {
   tokens: number
   tokensPerSecond: number
   cacheRead?: number
-  /** Of a reply that ends with tool calls. */
+  /** Whether the tool calls are valid, for a reply that ends with some. */
   areToolCallsValid?: boolean
 }
 
@@ -43,7 +43,7 @@ export interface SimulatedAttempt {
   endedAt: number
   id: string
   why: string
-  /** Not the first attempt of its request. */
+  /** Whether it is a later attempt than the first of its request. */
   isFurther: boolean
   failed: boolean
 }

@@ -30,7 +30,7 @@ export class VirtualClock {
     this.#waiting.splice(low, 0, entry)
   }
 
-  /** Until the work is done; what waits for a time that is not slept for would wait for ever. */
+  /** Runs until the work is done; anything that waits for another clock would wait forever. */
   async run<T>(work: Promise<T>): Promise<T> {
     let isOver = false
     const over = () => {
@@ -47,7 +47,7 @@ export class VirtualClock {
   }
 }
 
-/** After everything that was promised by now. */
+/** Resolves after everything that was promised by now. */
 function nextImmediate(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

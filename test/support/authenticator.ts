@@ -11,7 +11,7 @@ interface RequestOptions {
   rpId?: string
 }
 
-/** What an authenticator does wrong. */
+/** Faults of an authenticator. */
 interface Faults {
   origin?: string
   rpId?: string
@@ -44,7 +44,7 @@ export class Authenticator {
     this.#publicKey = pair.publicKey
   }
 
-  /** As `navigator.credentials.create()`. */
+  /** Stands for `navigator.credentials.create()`. */
   create({ challenge, rp, user }: CreationOptions, faults: Faults = {}) {
     this.#userHandle = user.id
     const length = Buffer.from([0, this.credentialId.length])
@@ -71,7 +71,7 @@ export class Authenticator {
     })
   }
 
-  /** As `navigator.credentials.get()`. */
+  /** Stands for `navigator.credentials.get()`. */
   get({ challenge, rpId }: RequestOptions, faults: Faults = {}) {
     this.counter = faults.counter ?? this.counter + 1
     const authenticatorData = this.#authenticatorData(0, faults.rpId ?? rpId, faults)

@@ -1,4 +1,4 @@
-/** As authenticator apps read a secret. */
+/** Decodes a secret like authenticator apps. */
 export function decodeBase32(text: string): Buffer {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
   const bits = [...text].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('')

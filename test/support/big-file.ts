@@ -10,7 +10,7 @@ const key = 'management-key-of-the-big-files'
 export interface Transfer {
   uploadedBytes: number
   downloadedBytes: number
-  /** By how much the server's resident memory exceeded its level before the transfer. */
+  /** Growth of the server's resident memory above its level before the transfer. */
   growthBytes: number
 }
 
@@ -26,7 +26,7 @@ export function transferFile(mebibytes: number, settings: string): Promise<Trans
   return withServer(settings, (url, pid) => measureTransfer({ url, pid, mebibytes, query: '' }))
 }
 
-/** As `transferFile`, to the file storage of a vendor. */
+/** Transfers a file, like `transferFile`, to the file storage of a vendor. */
 export async function transferVendorFile(mebibytes: number): Promise<Transfer> {
   const vendor = startFileSink()
   const providers = [{ slug: 'openai', base_url: `${vendor.url.origin}/v1` }]
@@ -127,7 +127,7 @@ function buildForm(mebibytes: number): ReadableStream<Uint8Array> {
   return buildStream(start, mebibytes, '\r\n--b--\r\n')
 }
 
-/** So many mebibytes of text between two other texts, made as they are read. */
+/** Builds this many mebibytes of text between two other texts, made as they are read. */
 function buildStream(start: string, mebibytes: number, end: string): ReadableStream<Uint8Array> {
   const chunk = Buffer.alloc(mebibyte, 'a line of text\n')
   let pulled = 0

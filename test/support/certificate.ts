@@ -16,7 +16,7 @@ HwW6YfdXDjBEokjQBmAh6Q//VIWhRANCAATpWMpTpIM+ml/cogr9dwPNoQAT9Cyj
 /qoTtjFJo4mlFchK6J909fzq/4f4H5UISpsGCxt/UEIQNsI6MrtVAhoh
 -----END PRIVATE KEY-----`
 
-/** Of another authority. */
+/** Certificate of another authority. */
 export const otherCert = `-----BEGIN CERTIFICATE-----
 MIIBmTCCAT6gAwIBAgIUGLyjyaecC43IoXGDWBag5nb+ovIwCgYIKoZIzj0EAwIw
 FTETMBEGA1UEAwwKb3RoZXIudGVzdDAgFw0yNjExMTYxMzM0MDJaGA8yMTI1MDYx

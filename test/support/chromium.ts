@@ -15,7 +15,7 @@ export const chromiumPath = process.env.TEST_CHROMIUM ?? null
 const ownHosts = ['localhost', '127.0.0.1']
 
 /**
- * Where requests to all other names and addresses go: a port of loopback that nothing listens on. Not `~NOTFOUND`:
+ * Address for requests to all other names and addresses: a port of loopback that nothing listens on. Not `~NOTFOUND`:
  * after an error of name resolution Chromium asks public name servers whether there is a network.
  */
 const closedPort = '127.0.0.1:9'
@@ -32,7 +32,7 @@ const launchOptions = [
   `--host-resolver-rules=MAP * ${closedPort}${ownHosts.map((host) => `, EXCLUDE ${host}`).join('')}`,
 ]
 
-/** How long to wait for what a page should show, on a busy machine. */
+/** Maximum wait for what a page should show, on a busy machine. */
 const waitMs = 20_000
 
 /** Chromium says this of every status from 400; tests check statuses themselves. */
@@ -78,7 +78,7 @@ export class TestChromium {
   }
 
   /**
-   * What was wrong since the last call: errors of the console, which include violations of the content security
+   * Takes the problems since the last call: errors of the console, which include violations of the content security
    * policy, uncaught errors, and requests to other hosts.
    */
   async takeProblems(): Promise<string[]> {

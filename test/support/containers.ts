@@ -68,7 +68,7 @@ export function findProcesses(text: string): string[] {
   })
 }
 
-/** What the kernel does on its own shortly after. */
+/** Waits for what the kernel does by itself shortly after. */
 export async function waitUntil(check: () => boolean): Promise<void> {
   const deadline = performance.now() + 10_000
   while (!check()) {

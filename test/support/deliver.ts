@@ -5,7 +5,7 @@ import { type EgressRequest, sendBuffered } from '../../src/platform/http/egress
 export interface Delivery {
   status: number
   body: string
-  /** What the response says about the destination. */
+  /** Failure of the destination according to the response. */
   failure: string | undefined
 }
 
@@ -42,7 +42,7 @@ export class TestDestination {
     return this.#send(request, origin)
   }
 
-  /** As a delivery sends it, but only ever to loopback. */
+  /** Sends a request like a delivery, but only ever to loopback. */
   async #send(request: EgressRequest, origin?: string): Promise<Delivery> {
     const url = new URL(request.url)
     const { host, href } = new URL(url.pathname + url.search, origin ?? url.origin)

@@ -8,12 +8,12 @@ export function redactWith(find: Detector, text: string): string {
   return applyTextEdits(text, mergeSpans(findInPlain(find, plainCharacters(text))))
 }
 
-/** What a detector finds. */
+/** Finds the texts that a detector recognizes. */
 export function findTexts(find: Detector, text: string): string[] {
   return mergeSpans(findInPlain(find, plainCharacters(text))).map(({ start, end }) => text.slice(start, end))
 }
 
-/** How many times longer twice the text takes; CPU time, so that other load does not count. */
+/** Measures how many times longer twice the text takes; CPU time, so that other load does not count. */
 export function measureGrowth(find: Detector, unit: string, length: number): number {
   const [once, twice] = [length, 2 * length].map((size) => {
     const text = unit.repeat(Math.ceil(size / unit.length))

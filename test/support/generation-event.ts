@@ -91,7 +91,7 @@ export function newGenerationEvent(changes: Partial<GenerationEvent> = {}): Gene
   }
 }
 
-/** As a destination receives it that gets neither content nor cost, identity and context. */
+/** An event for a destination that gets neither content nor cost, identity and context. */
 export function newPrivateEvent(changes: Partial<GenerationEvent> = {}): GenerationEvent {
   const event = newGenerationEvent()
   return {

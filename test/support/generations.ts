@@ -86,7 +86,7 @@ export const sampleContent: JsonObject = {
   truncated: false,
 }
 
-/** Its prompt and reply, as a workspace with content logging stores them. */
+/** Inserts the prompt and reply of a generation, like a workspace with content logging. */
 export async function insertContent(
   { db, vault, clock }: Gateway,
   { organization, workspace }: Pick<Tenant, 'organization' | 'workspace'>,

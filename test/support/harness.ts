@@ -160,7 +160,7 @@ export function describeOnEachDatabase(name: string, tests: ServerTests, options
   for (const kind of databaseKinds) describeOn(kind, name, tests, options)
 }
 
-/** For tests of what does not depend on the database: formats, validation, the catalog, other servers. */
+/** Describes tests that do not depend on the database: formats, validation, the catalog, other servers. */
 export function describeOnSqlite(name: string, tests: ServerTests, options: TestOptions = {}): void {
   describeOn('sqlite', name, tests, options)
 }

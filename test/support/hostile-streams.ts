@@ -143,7 +143,7 @@ const parts: HostileStream = {
 
 export const hostileStreams: readonly HostileStream[] = [texts, toolDeltas, parts]
 
-/** In chunks as large as those of a network. */
+/** Joins frames in chunks as large as those of a network. */
 export function joinFrames(frames: readonly string[]): string[] {
   const text = frames.join('')
   const size = 64 * 1024

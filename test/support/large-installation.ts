@@ -83,7 +83,7 @@ async function seed(
   await insertSpending(scope)
 }
 
-/** What PostgreSQL does by itself within minutes, and the server once a day on SQLite. */
+/** Updates statistics, like PostgreSQL by itself within minutes, and the server once a day on SQLite. */
 export async function updateStatistics({ config }: Pick<Gateway, 'config'>): Promise<void> {
   const db = openDb(config.databaseUrl, { queryTimeoutMs: null })
   await (isPostgres(db) ? sql`vacuum analyze` : sql`pragma optimize`).execute(db)
@@ -199,7 +199,7 @@ async function insertRefused({ db }: SeedScope): Promise<void> {
     from generations where id like '%000'`.execute(db)
 }
 
-/** What the ledger would have of these generations. */
+/** Inserts what the ledger would have of these generations. */
 async function insertSpending({ db, organizationId }: SeedScope): Promise<void> {
   const subjects = [
     sql`'organization:' || organization_id`,

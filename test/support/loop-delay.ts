@@ -14,7 +14,7 @@ export class LoopDelay {
     this.#maxMs = Math.max(this.#maxMs, used / 1000)
   }
 
-  /** In milliseconds. */
+  /** Stops; returns the delay in milliseconds. */
   stop(): number {
     this.#tick()
     clearInterval(this.#timer)

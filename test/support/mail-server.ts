@@ -14,7 +14,7 @@ export interface Inbox {
   port: number
   /** The next mail, which may not have arrived yet. */
   next(): Promise<ReceivedMail>
-  /** How many have arrived and were not read. */
+  /** Number of mails that have arrived and were not read. */
   readonly unread: number
   close(): Promise<void>
 }

@@ -8,13 +8,13 @@ export interface TestProvider {
   issuer: string
   clientId: string
   clientSecret: string
-  /** What the provider says about each of its accounts. */
+  /** Claims of the provider about each of its accounts. */
   accounts: Map<string, Record<string, unknown>>
   /** Changes the claims or the header of the next ID tokens; the token is signed again with the provider's key. */
   tamper: ((claims: Record<string, unknown>) => TamperedToken) | null
   requests: string[]
   sign(claims: Record<string, unknown>, header?: Partial<JWTHeaderParameters>): Promise<string>
-  /** From now on the provider signs with another key. */
+  /** Makes the provider sign with another key from now on. */
   rotateKeys(): Promise<void>
   stop(): Promise<void>
 }

@@ -9,7 +9,7 @@ export interface ReceivedSpan {
   start: bigint
   end: bigint
   attributes: Record<string, unknown>
-  /** Of the status: 0 unset, 2 error. */
+  /** Code of the status: 0 unset, 2 error. */
   code: number
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** Where scripts/test.mjs installed the definitions of OpenTelemetry. */
+/** Interpreter with which scripts/test.mjs installed the definitions of OpenTelemetry. */
 const python = process.env.TEST_OTLP_PYTHON ?? ''
 
 /** The test runner fails in CI when there is no decoder. */

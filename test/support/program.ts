@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 
-/** How to start the server and its commands: compiled, if `npm test` did so, or from source. */
+/** Command that starts the server and its commands: compiled, if `npm test` did so, or from source. */
 export const program: readonly string[] = process.env.TEST_PROGRAM
   ? [process.env.TEST_PROGRAM]
   : [process.execPath, '--no-env-file', resolve('src/cli.ts')]

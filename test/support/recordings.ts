@@ -18,7 +18,7 @@ function buildWav(data: Buffer): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat([encodeWavHeader(format, data.length), data]))
 }
 
-/** As JSON requests carry it. */
+/** Encodes a recording for JSON requests. */
 export function inputAudio(wav: Uint8Array): { data: string; format: 'wav' } {
   return { data: Buffer.from(wav).toString('base64'), format: 'wav' }
 }

@@ -26,7 +26,7 @@ export function buildGeneration(
   }
 }
 
-/** As a settlement leaves them. */
+/** Inserts generations like a settlement. */
 export async function insertGenerations(db: Db, rows: readonly GenerationTable[]): Promise<void> {
   for (let at = 0; at < rows.length; at += 200) {
     const batch = rows.slice(at, at + 200)

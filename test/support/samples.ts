@@ -108,7 +108,7 @@ async function createFileId(call: TenantCall): Promise<string> {
   return (await call('POST', '/files', { body: buildUpload() })).body.id
 }
 
-/** Of a job that has ended. */
+/** Creates a job that has ended. */
 async function createVideoId(
   tenant: Tenant,
   call: TenantCall,
@@ -131,7 +131,7 @@ async function createVideoId(
   return id
 }
 
-/** In a separate workspace, because of its quotas; the address is rejected before anything is sent. */
+/** Builds a body with a separate workspace, because of its quotas; the address is rejected before anything is sent. */
 async function buildDestinationBody(call: TenantCall): Promise<Record<string, unknown>> {
   const config = {
     url: 'https://127.0.0.1:9/events',
@@ -155,7 +155,7 @@ async function createNotificationRulePath(call: TenantCall, rest = ''): Promise<
   return `/notifications/rules/${created.body.data.id}${rest}`
 }
 
-/** As an evaluation leaves it. */
+/** Inserts a notification like an evaluation. */
 async function createNotificationPath({ organization }: Tenant, { gateway }: TestServer): Promise<string> {
   const id = newUuid()
   await gateway.db
@@ -225,7 +225,7 @@ async function createSsoDomainPath(call: TenantCall): Promise<string> {
   return `/organization/sso/domains/${(await call('POST', '/organization/sso/domains', { body })).body.data.id}`
 }
 
-/** With the record that verifies the domain. */
+/** Creates a domain with the record that verifies it. */
 async function createVerifiablePath(call: TenantCall, { gateway }: TestServer): Promise<string> {
   const path = await createSsoDomainPath(call)
   const { body } = await call('GET', '/organization/sso/domains')
@@ -318,7 +318,6 @@ async function createBudget(call: TenantCall): Promise<Sample> {
 
 const ownedSample = async (path: string, body?: unknown): Promise<Sample> => ({ path, body, owned: true })
 
-/** By operation id. The generic tests fail when an operation has no sample here. */
 /** A response that is made in the background. */
 async function createBackgroundResponse(tenant: Tenant, call: TenantCall): Promise<string> {
   const body = { model: 'sandbox/echo:free', input: 'Hello', background: true }
@@ -343,6 +342,7 @@ async function createConversationItemPath(tenant: Tenant, call: TenantCall): Pro
   return `${items}/${data[0].id}`
 }
 
+/** Samples by operation id. The generic tests fail when an operation has none here. */
 export const samples: Record<string, SampleFactory> = {
   quoteRequest: fixedSample('/quote', {
     model: 'sandbox/echo',

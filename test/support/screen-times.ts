@@ -1,17 +1,17 @@
 import type { BrowserContext, Page, Request } from 'playwright-core'
 
-/** What stands for content that is not there yet. */
+/** Elements that stand for content that is not there yet. */
 const placeholders = 'main [aria-label="Loading"], main .mantine-Skeleton-root'
-/** These, and tables that have not all of their rows yet. */
+/** Placeholders, and tables without all of their rows yet. */
 const missing = `${placeholders}, main table[aria-busy="true"]`
 
 export interface ScreenTimes {
   path: string
-  /** From the navigation until a first part of the content is there, in milliseconds, sorted. */
+  /** Times from the navigation until a first part of the content is there, in milliseconds, sorted. */
   first: number[]
-  /** Until nothing of the screen is missing. */
+  /** Times until nothing of the screen is missing. */
   complete: number[]
-  /** Why the screen was not visited further. */
+  /** Reason why the screen was not visited further. */
   problem: string | null
 }
 
@@ -45,9 +45,9 @@ export async function* measureScreens(
 }
 
 interface TrackedRequests {
-  /** Those that have no whole response yet. */
+  /** Requests without a whole response yet. */
   pending: Set<string>
-  /** Those that were refused or failed: their screens show an error in place of content. */
+  /** Requests that were rejected or failed: their screens show an error in place of content. */
   failed: string[]
 }
 

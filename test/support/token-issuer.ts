@@ -20,7 +20,7 @@ export interface TokenIssuer {
   url: string
   host: string
   key: IssuerKey
-  /** Its JSON Web Key Set. */
+  /** JSON Web Key Set of the issuer. */
   keys: JWK[]
   /** Members of its OpenID configuration that differ. */
   configuration: Record<string, unknown>

@@ -12,7 +12,7 @@ export interface UpstreamResponse {
   text?: string
   /** A stream, frame by frame; bytes where it is not text. */
   sse?: readonly (string | Uint8Array)[]
-  /** Before the head of the response. */
+  /** Delay before the head of the response. */
   waitMs?: number
   waitFor?: Promise<unknown>
   /** Between frames, or between chunks when `splitBytes` is set. */
@@ -21,7 +21,7 @@ export interface UpstreamResponse {
   splitBytes?: number
   /** Break the connection after so many bytes of the body. 0: right after the head. */
   breakAfterBytes?: number
-  /** How it breaks: a reset, or a close without the end of the body. */
+  /** Kind of break: a reset, or a close without the end of the body. */
   breakWith?: 'reset' | 'close'
   /** Break before the head. */
   breakBeforeHead?: boolean
@@ -50,11 +50,11 @@ export interface ReceivedRequest {
 
 export interface ResponseOutcome {
   status: number | null
-  /** Of the body, without the framing. */
+  /** Bytes of the body, without the framing. */
   bodyBytes: number
   /** The whole response was sent. */
   complete: boolean
-  /** When the peer closed the connection before it had everything. */
+  /** Time at which the peer closed the connection before it had everything. */
   closedByPeerAt: number | null
 }
 

@@ -1,6 +1,6 @@
 const patienceMs = 60_000
 
-/** For what the process under test does on its own, such as writing a file; a TestTimer passes other waits. */
+/** Waits for what the process under test does by itself, such as writing a file; a TestTimer passes other waits. */
 export async function waitUntil(
   check: () => boolean | Promise<boolean>,
   describe = () => 'it did not happen',

@@ -1,7 +1,7 @@
 /** A minimal HTTP/1.1 parser on a raw socket, for a test server that breaks connections. */
 export interface WireRequest {
   method: string
-  /** With its query. */
+  /** Path with its query. */
   path: string
   headers: Record<string, string>
   body: Buffer

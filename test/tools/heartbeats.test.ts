@@ -9,7 +9,7 @@ import {
 } from '../inference/two-upstreams.ts'
 import { replyWithCalls, replyWithText } from './replies.ts'
 
-/** Of the search that runs: opened when the client has had its heartbeats. */
+/** Gate of the search that runs: opened when the client has had its heartbeats. */
 let gate = Promise.withResolvers<void>()
 
 /** A search engine that takes its time. */

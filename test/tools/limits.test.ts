@@ -64,7 +64,7 @@ const kinds: Record<string, object> = {
   },
 }
 
-/** In nano-dollars. It is not in the cost of the reply. */
+/** Requests that the limit of a key pays for, of those that are sent. */
 const affordable = 4
 const sent = 12
 
@@ -84,13 +84,13 @@ async function spentBy(server: TestServer, hash: string): Promise<bigint> {
   return nanosFromUsd(body.data.usage) ?? 0n
 }
 
-/** What the replies have cost. */
+/** Sums the costs of the replies. */
 function sumCosts(replies: readonly TestResponse[]): bigint {
   const costs = replies.flatMap(({ status, body }) => (status === 200 ? [body.usage.cost as number] : []))
   return costs.reduce((sum, cost) => sum + (nanosFromUsd(cost) ?? 0n), 0n)
 }
 
-/** What one request costs, and a limit that lets one pass. */
+/** Measures the cost of one request, and a limit that lets one pass. */
 async function measure(server: TestServer, body: object): Promise<{ cost: bigint; limit: bigint }> {
   const unlimited = await createKey(server, null)
   const { status } = await send(server, unlimited.key, body)
@@ -103,7 +103,7 @@ async function measure(server: TestServer, body: object): Promise<{ cost: bigint
   }
 }
 
-/** With one hold, with one that is extended, and with several at once; the last test sends all kinds. */
+/** Kinds with one hold, with one that is extended, and with several at once; the last test sends all kinds. */
 const differentlyPaid = ['the plugin web', 'several turns', 'fusion']
 
 describeOnEachDatabase(

@@ -52,14 +52,14 @@ async function serve(request: Request): Promise<Response> {
 const url = `http://127.0.0.1:${http.port}/mcp`
 const entry = { type: 'mcp', server_label: 'notes', server_url: url, authorization: secret }
 
-/** On a provider that connects to MCP servers itself. */
+/** A model on a provider that connects to MCP servers itself. */
 const connecting = `  - id: test/connects
     name: connects
     endpoints:
       - { provider: openai, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000004" } }
 `
 
-/** On a provider that does, and on one that does not. */
+/** A model on a provider that connects to MCP servers itself, and on one that does not. */
 const mixed = `  - id: test/mixed
     name: mixed
     endpoints:

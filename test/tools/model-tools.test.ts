@@ -38,7 +38,7 @@ function sum(amounts: readonly number[]): number {
   return amounts.reduce((total, amount) => total + amount, 0)
 }
 
-/** What the list of requests, analytics and the ledger have so far. */
+/** Reads the totals of the list of requests, analytics and the ledger so far. */
 async function readBooks(server: TestServer) {
   const { body: list } = await server.call('GET', '/generations?limit=100')
   const [from, to] = [-3_600_000, 3_600_000].map((ms) => new Date(server.clock.now() + ms).toISOString())

@@ -2,11 +2,11 @@ import type { GenerateWireFormat } from '../../../src/formats/vocabulary.ts'
 import type { SseFrame } from '../../../src/platform/http/sse.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../../src/platform/json/json-values.ts'
 
-/** What clients of each format store of a reply and send back with their next request. */
+/** The history that clients of each format store of a reply and send back with their next request. */
 interface HistoryClient {
-  /** From a whole reply. */
+  /** Reads the history from a whole reply. */
   readReply(reply: JsonObject): JsonObject[]
-  /** From a stream, assembled as the format's SDKs do. */
+  /** Reads the history from a stream, assembled like the format's SDKs do. */
   readStream(frames: SseFrame[]): JsonObject[]
   /** The next request. */
   buildNextRequest(history: JsonObject[]): JsonObject

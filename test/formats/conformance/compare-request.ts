@@ -13,8 +13,8 @@ import type { JsonObject } from '../../../src/platform/json/json-values.ts'
 type Part = InputPart | OutputPart
 
 /**
- * What a call lost, or what changed its meaning, in the names of `x-headgate-dropped`.
- * Content that was not in the call is `added:<name>`.
+ * Lists what a call lost, or what changed its meaning, in the names of `x-headgate-dropped`. Content that was not in
+ * the call is `added:<name>`.
  */
 export function compareRequests(sent: ModelCall, received: ModelCall): string[] {
   const names = new Set<string>(sent.unknown)

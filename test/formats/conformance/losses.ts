@@ -115,7 +115,7 @@ export const adaptations: Adaptation[] = [
   },
 ]
 
-/** What replies of a format cannot carry, and what its clients receive instead. */
+/** A loss of replies in a format, and what its clients receive instead. */
 export interface ReplyLoss {
   /** Differences that a comparison reports. */
   differences: string[]

@@ -67,7 +67,7 @@ export interface Outcome {
   notes: string[]
 }
 
-/** What an upstream receives of a client's request; passed through when both use the same format. */
+/** Computes what an upstream receives of a client's request; passed through when both use the same format. */
 export function computeRequestOutcome(
   client: GenerateWireFormat,
   upstream: GenerateWireFormat,

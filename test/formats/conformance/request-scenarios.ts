@@ -13,7 +13,7 @@ import { toolScenarios } from './scenarios-tools.ts'
 
 export const reasoningHistoryGroup = 'Reasoning in the history'
 
-/** By heading in the documentation. */
+/** Scenarios by heading in the documentation. */
 export const requestGroups: Record<string, RequestScenario[]> = {
   Conversation: conversationScenarios,
   'Images, files and audio': mediaScenarios,

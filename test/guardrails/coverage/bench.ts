@@ -74,7 +74,7 @@ export class CoverageBench {
     }
   }
 
-  /** What the guardrail of the key says about content that filters cannot read. */
+  /** Sets the action of the key's guardrail for content that filters cannot read. */
   async setUnscannable(action: 'allow' | 'block' | null): Promise<void> {
     await this.#manage('PATCH', `/guardrails/${this.#guardrails.key}`, { unscannable_content: action })
   }
@@ -109,7 +109,7 @@ export class CoverageBench {
     return { status: response.status, text: await response.text() }
   }
 
-  /** What the provider has received since, as text, with what is in base64. */
+  /** Reads what the provider has received since, as text, followed by its decoded base64. */
   readReceived(since: number): string {
     const requests = this.upstream.requests.slice(since)
     const text = requests
@@ -121,7 +121,7 @@ export class CoverageBench {
     return [text, ...(decoded ?? [])].join('\n')
   }
 
-  /** How many rules have matched so far. */
+  /** Counts the hits of rules so far. */
   async countHits(): Promise<number> {
     const { db } = this.server.gateway
     const { count } = await db
@@ -131,7 +131,7 @@ export class CoverageBench {
     return count
   }
 
-  /** Those after the first `known`: rows are never deleted here. */
+  /** Lists the hits after the first `known`: rows are never deleted here. */
   listHits(known: number) {
     const { db } = this.server.gateway
     return db

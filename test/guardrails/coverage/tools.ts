@@ -4,13 +4,13 @@ import { toBase64, toForm } from './way-in.ts'
 export type ToolFormat = 'chat' | 'messages' | 'responses'
 const allFormats: readonly ToolFormat[] = ['chat', 'messages', 'responses']
 
-/** Where the servers of a case are, and how it stores a file. */
+/** The address of a case's servers, and its storage of files. */
 export interface ToolWorld {
   origin: string
   upload(form: FormData): Promise<{ id: string }>
 }
 
-/** What the server of the case returns: search results, pages, and the tools of an MCP server. */
+/** The content that the server of the case returns: search results, pages, and the tools of an MCP server. */
 export interface SiteContent {
   url?: string
   title?: string
@@ -22,17 +22,17 @@ export interface SiteContent {
 export interface PlantedTool {
   tools?: object[]
   plugins?: object[]
-  /** Of the user's message: a text, or parts of the Chat format. */
+  /** Content of the user's message: a text, or parts of the Chat format. */
   content?: string | object[]
-  /** What the model calls in its first turn: the beginning of the name, and the arguments. */
+  /** Call of the model in its first turn: the beginning of the name, and the arguments. */
   call?: { name: string; input: object }
-  /** What a model answers that a tool asks. */
+  /** Reply of a model that a tool calls. */
   answer?: string
   site?: SiteContent
 }
 
 export interface ToolCase {
-  /** Where the canary is, in the words of the page. */
+  /** Place of the canary, in the words of the page. */
   place: string
   /** The part that the hit of a filter of prompts names. */
   part: 'text' | 'tool' | 'tool-call' | 'tool-result'
@@ -277,7 +277,7 @@ const pluginCases: ToolCase[] = [
   },
 ]
 
-/** What server tools and plugins add to a request, and what the model gives to them. */
+/** Cases of what server tools and plugins add to a request, and what the model gives to them. */
 export const toolCases: readonly ToolCase[] = [
   ...searchCases,
   ...fileCases,

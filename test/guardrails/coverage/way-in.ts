@@ -5,20 +5,20 @@ export interface PlantedRequest {
   body: object | FormData
 }
 
-/** What a case can prepare before it is sent, such as a stored item. */
+/** The requests by which a case prepares itself, such as for a stored item. */
 export interface Setup {
-  /** As a client, with the inference key. Throws if it fails. */
+  /** Sends a request as a client, with the inference key. Throws if it fails. */
   // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
   post(path: string, body: object | FormData): Promise<any>
-  /** With a key of the same workspace that no filter applies to. */
+  /** Sends a request with a key of the same workspace that no filter applies to. */
   // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
   postUnfiltered(path: string, body: object): Promise<any>
-  /** As an administrator. */
+  /** Sends a request as an administrator. */
   manage(method: string, path: string, body: object): Promise<unknown>
 }
 
 export interface CoverageCase {
-  /** Where the canary is, in the words of the page. */
+  /** Place of the canary, in the words of the page. */
   place: string
   /** The part of the request that the hit names. */
   part: string
@@ -35,7 +35,7 @@ export interface WayIn {
   /** The id of its operation. */
   operation: string
   path: string
-  /** How a streamed reply is requested; absent if there is none. */
+  /** Changes a request so that the reply is streamed; absent if it cannot be. */
   stream?: (request: PlantedRequest) => PlantedRequest
   /** No provider is called. */
   isEstimated?: true

@@ -78,7 +78,7 @@ export const waysOut: readonly WayOut[] = [
   },
 ]
 
-/** What follows is long enough for a filter to be certain before the end. */
+/** Text that is long enough for a filter to be certain before the end. */
 const rest = 'It is a fine day for letters. '.repeat(40)
 
 /** A reply of a provider with a canary in one part. */

@@ -15,7 +15,7 @@ export function messagesReply(scenario: Scenario): VendorReply {
 }
 
 interface Block {
-  /** As it starts in a stream. */
+  /** Block at its start in a stream. */
   start: object
   deltas: object[]
   whole: object
