@@ -107,7 +107,7 @@ function selectCandidates({ candidates, only, against }: BenchOptions): Candidat
   return defaultCandidates(candidateNames, { isComparison: against !== null, hasSelection: only.length > 0 })
 }
 
-/** What may be missing, and the reason why it cannot be measured, or null. */
+/** Checks of candidates that may be missing: the reason why one cannot be measured, or null. */
 const findProblems: Partial<Record<CandidateName, () => Promise<string | null>>> = {
   portkey: installPortkey,
   bifrost: async () => (findBifrost() ? null : 'bifrost-http is not on the PATH'),
@@ -149,9 +149,9 @@ async function measureAll(plan: Plan): Promise<Measurements> {
 }
 
 const memoryCandidates: ReadonlySet<CandidateName> = new Set(['relay', 'headgate', 'against', 'portkey'])
-/** On Bun, whose garbage collection can be switched off. */
+/** Candidates on Bun, whose garbage collection can be switched off. */
 const allocationCandidates: ReadonlySet<CandidateName> = new Set(['relay', 'headgate', 'against'])
-/** What is not part of Headgate is left out if it does not work. */
+/** Candidates that need other software, and are omitted if it does not work. */
 const optionalCandidates: ReadonlySet<CandidateName> = new Set(['postgres', 'portkey', 'bifrost', 'litellm'])
 
 /** Starts the servers anew for each round: two processes of the same code differ by more than small changes do. */

@@ -7,14 +7,16 @@ export const disturbanceLimit = 0.1
 /** All in clock ticks. */
 export interface MachineTimes {
   total: number
-  /** Without interrupts: those of loopback traffic are the benchmark's own, and belong to no process. */
+  /**
+   * Time of processes, without interrupts: those of loopback traffic are the benchmark's own, and belong to no process.
+   */
   processes: number
   stolen: number
 }
 
 interface ProcessTimes {
   parent: number
-  /** With those of its children that have ended. */
+  /** Time of the process and of its children that have ended. */
   ticks: number
 }
 

@@ -8,7 +8,7 @@ import { percentile } from './statistics.ts'
 /** One block: a candidate under the load of a scenario. */
 export interface Sample {
   requests: number
-  /** Of the gateway's process; null without a gateway. */
+  /** CPU time of the gateway's process; null without a gateway. */
   cpuMicrosPerUnit: number | null
   perSecond: number
   p50: number
@@ -21,7 +21,7 @@ export interface Sample {
 
 export type Samples = Record<string, Partial<Record<CandidateName, Sample[]>>>
 
-/** At most so many times longer on a machine that is too slow or too busy for the requests. */
+/** Maximum factor by which a warm-up is longer on a machine that is too slow or too busy for the requests. */
 const maxWarmUpFactor = 4
 
 /** Enough requests for the runtime to compile hot code: a gateway runs for weeks, not for seconds. */

@@ -18,11 +18,11 @@ interface LaunchOptions {
   ready: RegExp | number
   /** Time to exit after SIGTERM before it is killed. */
   graceMs?: number
-  /** Its private folder, removed when it has exited. */
+  /** Private folder of the process, removed when it has exited. */
   folder?: string
 }
 
-/** Without the caller's environment: a key or a setting in it would change the measurement. */
+/** Environment without the caller's variables: a key or a setting there would change the measurement. */
 export const minimalEnvironment: Record<string, string> = {
   ...runtimeSettings,
   PATH: process.env.PATH ?? '',

@@ -15,7 +15,7 @@ export interface Translation {
 
 /** A model of the mock, in the catalog of a gateway. */
 export interface BenchModel {
-  /** As the mock knows it. */
+  /** Name at the mock. */
   name: string
   upstream: UpstreamFormatName
 }

@@ -27,7 +27,7 @@ function hasText({ id, title }: RowName, text: string): boolean {
   return `${id}\n${title}`.toLowerCase().includes(text.toLowerCase())
 }
 
-/** What to measure unless the caller names candidates. */
+/** Selects the candidates to measure unless the caller names some. */
 export function defaultCandidates(
   all: readonly CandidateName[],
   { isComparison, hasSelection }: { isComparison: boolean; hasSelection: boolean },

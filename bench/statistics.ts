@@ -47,7 +47,7 @@ export function estimateMedian(values: number[]): Estimate {
   }
 }
 
-/** How many values at each end to count, so that all lie on one side of the median in at most 2.5 % of cases. */
+/** Counts the values at each end such that all lie on one side of the median in at most 2.5 % of cases. */
 function countOutside(count: number): number {
   let likelihood = 0
   let ways = 1

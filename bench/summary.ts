@@ -42,7 +42,7 @@ export interface Row {
   disturbance: Disturbance
 }
 
-/** How busy others kept the machine. */
+/** The load of the machine by others. */
 export interface Disturbance {
   /** The median share of the machine. */
   share: number

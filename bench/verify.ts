@@ -32,7 +32,7 @@ function isExpectedReply(
   return events > 0 ? isExpectedStream(text, events, regroupsText) : isWholeReply(text)
 }
 
-/** In any format a word of a stream is a JSON string of its own, and a whole text is one string. */
+/** Checks a reply in any format: a word of a stream is a JSON string of its own, and a whole text is one string. */
 function isTranslatedReply(text: string, events: number): boolean {
   const hasUsage = new RegExp(`\\b${completionTokens}\\b`).test(text)
   const hasText = events > 0 ? text.split('" token"').length - 1 === events : /"[^"\n]{600,}forest/.test(text)

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { installPackage } from './postgres.mjs'
 
-/** Its path; null if it is not available, or cannot create a sandbox on this machine. */
+/** Returns the path of bubblewrap; null if it is not available, or cannot create a sandbox on this machine. */
 export function prepareBubblewrap() {
   if (process.platform !== 'linux') return null
   const bwrap = findBinary() ?? (installPackage('bubblewrap', 'bubblewrap') ? findBinary() : null)

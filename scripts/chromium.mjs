@@ -7,7 +7,7 @@ import { installPackage } from './postgres.mjs'
 const shell = 'chromium-headless-shell'
 const others = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** Its path; null if it is not available. */
+/** Returns the path of Chromium; null if it is not available. */
 export function prepareChromium() {
   return (
     findBinary([shell]) ??

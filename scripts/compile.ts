@@ -7,7 +7,7 @@ const [outfile = '', entry = 'src/cli.ts', preload] = Bun.argv.slice(2)
 const source = resolve('src')
 const workers = [...new Bun.Glob('src/**/*-worker.ts').scanSync()]
 
-/** Where the program finds its own modules. */
+/** URL at which the program finds its own modules. */
 const embedded = process.platform === 'win32' ? 'file:///B:/~BUN/root/' : 'file:///$bunfs/root/'
 
 await Bun.build({

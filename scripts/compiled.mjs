@@ -23,7 +23,7 @@ const lock = join(folder, 'build')
 const maxBuildMs = 10 * 60_000
 /** Servers that run may be of an older source. */
 const retained = 3
-/** Until then the start from source is over. */
+/** Delay after which the start from source is over. */
 const delayMs = 10_000
 
 /** The program of exactly this source, or null. */

@@ -7,7 +7,7 @@ import { ensureInstalled, root } from './install.mjs'
 
 /** Editors write a file in several steps, and git many files at once. */
 const settleMs = 150
-/** How long open streams may hold up a restart: at the second signal the server stops at once. */
+/** Maximum delay of a restart by open streams: at the second signal the server stops at once. */
 const drainMs = 2000
 
 ensureInstalled({ dev: true })

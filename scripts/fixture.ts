@@ -37,7 +37,7 @@ interface HoldRow {
   checkpoint: string | null
 }
 
-/** How the holds of a killed installation are read and its database is stored. */
+/** Reads the holds of a killed installation, and stores its database. */
 interface Storage {
   databaseUrl: string | null
   readHolds: () => Promise<HoldRow[]>

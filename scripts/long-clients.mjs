@@ -21,7 +21,9 @@ async function installPython() {
   return interpreter ? { HEADGATE_TEST_PYTHON: interpreter } : {}
 }
 
-/** Its requests are random and may contain URLs to connect to: it runs in a network namespace with loopback only. */
+/**
+ * Installs Schemathesis, if it can run with loopback only: its requests are random and may contain URLs to connect to.
+ */
 async function installSchemathesis() {
   const probe = ['--map-root-user', '--net', 'ip', 'link', 'set', 'lo', 'up']
   if (!isPresent('A private network namespace (Linux, unshare, ip)', 'unshare', probe)) return {}

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 
 const isRoot = process.getuid?.() === 0
 
-/** What is lost in a crash does not matter here. */
+/** Settings for speed: data lost in a crash does not matter here. */
 const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300']
 
-/** Its URL and how to stop it; null if PostgreSQL is not available. */
+/** Starts PostgreSQL; returns its URL and how to stop it, or null if it is not available. */
 export async function startPostgres(moreSettings = []) {
   const bin = findBinaries() ?? (installPackage('postgresql', 'PostgreSQL') ? findBinaries() : null)
   if (!bin) return null
@@ -59,7 +59,7 @@ function findBinaries() {
   )
 }
 
-/** From the distribution, where this process may do so. */
+/** Installs a package of the distribution, where this process may do so. */
 export function installPackage(name, title) {
   if (!isRoot || spawnSync('apt-get', ['--version']).status !== 0) return false
   process.stderr.write(`Installing ${title} from the distribution...\n`)

@@ -12,7 +12,10 @@ const bucket = 'headgate-test'
 const credential = { id: 'test-key', secret: 'test-secret' }
 const startMs = 30_000
 
-/** Its URL, with the credential and the bucket, and how to stop it; null if it is not available. */
+/**
+ * Starts a server; returns its URL, with the credential and the bucket, and how to stop it, or null if it is not
+ * available.
+ */
 export async function startS3() {
   const interpreter = await preparePython(join(root, 'test', 'support'), 's3-server')
   if (!interpreter) return null

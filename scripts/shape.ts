@@ -76,7 +76,7 @@ interface Module {
   path: string
   text: string
   imports: string[]
-  /** Without those of types only. */
+  /** Imports without those of types only. */
   valueImports: string[]
 }
 

@@ -21,7 +21,7 @@ const options = readOptions()
 /** Many tests wait: for processes, browsers and timeouts. With two for each core all take a sixth more CPU. */
 const workers = options.workers ?? Math.ceil(availableParallelism() * 1.5)
 
-/** What has to be ended with the run, the last first. */
+/** Functions to call at the end of the run, the last first. */
 const cleanUps = []
 let failedCheck = null
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130))
@@ -87,7 +87,7 @@ function selectFiles() {
   return candidates.filter((file) => !file.startsWith('test/long/') && isNamed(file))
 }
 
-/** Also what is not committed, and new files. */
+/** Lists changed files, including those that are not committed, and new ones. */
 function listChanged(ref) {
   const git = (...args) => {
     const { status, stdout, stderr } = spawnSync('git', args, { cwd: root, encoding: 'utf8' })
@@ -98,7 +98,7 @@ function listChanged(ref) {
   return [...git('diff', '--name-only', ref, '--'), ...git('ls-files', '--others', '--exclude-standard')]
 }
 
-/** Of what has changed, where that is known; the types of a file depend on others. */
+/** Lists checks of the changed files, where they are known; the types of a file depend on others. */
 function listChecks() {
   const linted = changed ? changed.filter((file) => existsSync(join(root, file))) : ['.']
   const isConsoleAffected = changed?.some((file) => /^(?:console\/|openapi\.json$)/.test(file)) ?? true
@@ -133,7 +133,7 @@ async function runChecks() {
   return true
 }
 
-/** In several processes, each of which loads a module once for all its files. */
+/** Runs the tests in several processes, each of which loads a module once for all its files. */
 async function runTests() {
   const startedAt = Date.now()
   const folder = mkdtempSync(join(tmpdir(), 'headgate-run-'))

@@ -28,7 +28,7 @@ export async function preparePython(folder, name) {
   return interpreter
 }
 
-/** As with PostgreSQL: a missing tool is an error in CI, and skipped elsewhere. */
+/** Checks for a tool. Like PostgreSQL, a missing one is an error in CI, and skipped elsewhere. */
 export function isPresent(name, command, args, options = {}) {
   if (spawnSync(command, args, { ...options, stdio: 'ignore' }).status === 0) return true
   process.stderr.write(`${name} is missing or too old: install it.\n`)

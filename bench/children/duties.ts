@@ -20,7 +20,7 @@ const keys = new Map([['Bearer bench', { id: 1, meters }]])
 const counts = new Map<number, number>()
 const worstCase = 5_000_000n
 
-/** As many as the gateway reads. */
+/** Headers of options: as many as the gateway reads. */
 const optionHeaders = [
   ...['x-session-id', 'session-id', 'x-session-affinity', 'x-claude-code-session-id', 'x-openwebui-chat-id'],
   ...['http-referer', 'x-title', 'x-headgate-title', 'x-openrouter-title', 'x-openwebui-user-id'],

@@ -46,7 +46,7 @@ function buildChatReply(): MockReply {
   }
 }
 
-/** As the vendors of the other formats send it. */
+/** Builds a reply in the format of another vendor. */
 function buildReply(format: Exclude<UpstreamFormatName, 'chat'>): MockReply {
   const scenario = (text: string): Scenario => ({
     text,

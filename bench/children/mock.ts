@@ -63,7 +63,7 @@ function receive(socket: Socket<Peer>, chunk: Buffer): void {
   respond(socket, request)
 }
 
-/** Of the whole request; 0 until its head is complete. */
+/** Length of the whole request; 0 until its head is complete. */
 function requestLengthOf(start: Buffer): number {
   const end = start.indexOf(headEnd)
   if (end === -1) return 0

@@ -6,7 +6,7 @@ import { findFreePort, minimalEnvironment, startProcess } from '../processes.ts'
 
 export const findBifrost = () => Bun.which('bifrost-http')
 
-/** With its configuration in a file, and without the database of its console and its log of requests. */
+/** Starts Bifrost with its configuration in a file, and without the database of its console and its log of requests. */
 export async function startBifrost(mockPort: number) {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'))
   const port = await findFreePort()

@@ -6,7 +6,7 @@ import { findFreePort, minimalEnvironment, startProcess } from '../processes.ts'
 
 export const findLitellm = () => Bun.which('litellm')
 
-/** Without a database; one worker, as one process of the others. */
+/** Starts LiteLLM without a database; one worker, like the one process of the others. */
 export async function startLitellm(mockPort: number, models: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'))
   const port = await findFreePort()

@@ -11,7 +11,7 @@ import type { PriceEntry } from './price-list.ts'
 export interface SourceRecord {
   name: string
   version: string
-  /** Of its newest prices. */
+  /** Date of its newest prices. */
   date: string
 }
 
@@ -93,7 +93,7 @@ function identityOf({ id, variant }: Offer): Pick<Offer, 'id' | 'variant'> {
   return { id, variant }
 }
 
-/** What looks like a variant may be a model of its own. */
+/** Resolves the model of an offer: an apparent variant may be a model of its own. */
 function resolveIdentity(offer: Offer, known: KnownModels): Offer {
   const { fullId, variant } = offer
   if (fullId && known.has(fullId)) return { ...offer, id: fullId, variant: undefined }

@@ -15,7 +15,7 @@ export function shiftLeft(value: number, places: number): string {
 /** Enough decimals that rounding never changes a charge. */
 const quotientDecimals = 18
 
-/** For units that do not divide evenly, such as an hour into seconds. */
+/** Divides by units that do not divide evenly, such as an hour into seconds. */
 export function divide(value: number, divisor: number): string {
   const { digits, scale } = parseDigits(value)
   const numerator = BigInt(digits) * 10n ** BigInt(quotientDecimals)

@@ -34,7 +34,9 @@ export function outputOf({ mode, fields }: PriceEntry): OutputModalities | undef
   return hasText ? ['image', 'text'] : modes[mode]
 }
 
-/** What a model accepts besides text: by its flags, and by `supported_modalities` where it generates media. */
+/**
+ * Reads the inputs of a model besides text: from its flags, and from `supported_modalities` where it generates media.
+ */
 export function readInputModalities(entry: PriceEntry): InputModality[] {
   const listed = entry.fields.supported_modalities
   const isListed = (name: string) => Array.isArray(listed) && listed.includes(name)

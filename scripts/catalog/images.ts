@@ -31,7 +31,7 @@ const parameterRules: [RegExp, Parameters, boolean][] = [
   ],
 ]
 
-/** What a request may ask for, and the prices; sizes and qualities with prices of their own can be chosen. */
+/** Builds the parameters of requests, and the prices; sizes and qualities with prices of their own can be chosen. */
 export function buildImageCapabilities(id: string, pricing: ImageRow[]): Image {
   const [, known, supports_streaming = false] = parameterRules.find(([pattern]) => pattern.test(id)) ?? []
   return {

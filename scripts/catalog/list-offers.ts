@@ -98,7 +98,7 @@ function readLimits(entry: PriceEntry): Pick<Offer, 'context' | 'maxCompletion'>
   return { ...(context && { context }), ...(maxCompletion && { maxCompletion }) }
 }
 
-/** Where the default tier has one of these prices, a tier without it is incomplete. */
+/** Prices that make a tier incomplete if the default tier has one and it has not. */
 const distinguishingPrices: (keyof Pricing)[] = ['audio', 'audio_output', 'image_output', 'image_token']
 
 /** The Messages format of cloud providers has no service tiers. */

@@ -1,4 +1,4 @@
-/** What a provider's name of a model says. */
+/** The parts of a provider's name for a model. */
 export interface ModelIdentity {
   id: string
   quantization?: 'fp4' | 'fp8' | 'nvfp4' | 'bf16' | 'fp16' | 'int8' | 'int4'
@@ -8,7 +8,7 @@ export interface ModelIdentity {
   fullId?: string
 }
 
-/** How providers write the names of authors. */
+/** Authors by the spellings of providers. */
 const authorNames: Record<string, string> = {
   alibaba: 'qwen',
   'amazon-nova': 'amazon',

@@ -12,7 +12,7 @@ import { buildVideoCapabilities } from './videos.ts'
 
 type EndpointDeclaration = ModelDeclaration['endpoints'][number]
 
-/** Where the maker has one of these prices, an offer without it is incomplete. */
+/** Prices that make an offer incomplete if the maker has one and it has not. */
 const distinguishingPrices: (keyof Pricing)[] = [
   'audio',
   'audio_output',
@@ -77,7 +77,10 @@ function selectComplete(offers: Offer[]): Offer[] {
   )
 }
 
-/** Of a host, the price list may have the longest prompt: the context of the model less the longest reply. */
+/**
+ * Corrects the context of a host, for which the price list may have the longest prompt: the context of the model less
+ * the longest reply.
+ */
 function alignContext(offer: Offer, context: number | undefined): Offer {
   const { context: prompt, maxCompletion } = offer
   const isPromptLimit = context && prompt && maxCompletion && prompt + maxCompletion === context

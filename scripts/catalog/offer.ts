@@ -39,7 +39,7 @@ export interface Offer {
   entry?: PriceEntry
 }
 
-/** What two offers of the same endpoint have in common. */
+/** Key that two offers of the same endpoint have in common. */
 export function endpointKey({ id, provider, variant, tier }: Offer): string {
   return [id, provider, variant ?? '', tier ?? ''].join(' ')
 }

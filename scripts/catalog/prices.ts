@@ -87,7 +87,7 @@ interface PriceWindow {
   prices: ModelPrice
 }
 
-/** In the source the last matching entry wins: only windows after the entry for the day can apply. */
+/** Selects prices. The last matching entry of the source wins: only windows after the entry for the day can apply. */
 function selectPrices(
   prices: ModelInfo['prices'],
   day: string,

@@ -3,7 +3,7 @@ import type { PriceEntry } from './price-list.ts'
 
 /** A provider in the price list, and which of its rows are models that our provider serves. */
 export interface Seller {
-  /** Its names in the price list. */
+  /** Names of the provider in the price list. */
   names: string[]
   /** The slug of our provider. */
   provider: string
@@ -15,7 +15,7 @@ export interface Seller {
   skip?: RegExp
   /** Only these names. */
   only?: RegExp
-  /** Where the name or the price list deviates from the usual form; undefined if it is not served. */
+  /** Resolves names or rows that deviate from the usual form; undefined if the model is not served. */
   resolve?: (name: string, entry: PriceEntry) => SellerModel | undefined
 }
 
@@ -119,7 +119,7 @@ function resolveOllama(name: string): SellerModel | undefined {
   return { ...identity, id, upstream: `${family}:${size}` }
 }
 
-/** In order of preference: of two rows for the same endpoint the first counts. Makers come first. */
+/** Sellers in order of preference: of two rows for the same endpoint the first counts. Makers come first. */
 export const sellers: Seller[] = [
   {
     names: ['anthropic'],

@@ -23,7 +23,7 @@ const call = { id: 'c1', type: 'function', function: { name: 'weather', argument
 const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
 
-/** What clients of the format can request, by its row in the table. */
+/** Requests of the format's clients, by row in the table. */
 const features: Readonly<Record<string, JsonObject>> = {
   'texts of every role': { messages: [{ role: 'system', content: 'Be brief.' }, ...messages] },
   images: { messages: [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }] },

@@ -12,7 +12,7 @@ export class Dice {
   constructor(seed: number) {
     this.#state = seed
   }
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   roll(): number {
     this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0
     return this.#state / 2 ** 32
@@ -109,7 +109,7 @@ export async function seedOrganization(
   return { failedOver, refused }
 }
 
-/** What the first start has made is older than all that follows, and belongs to a person. */
+/** Renames the records of the first start: they are older than all that follows, and belong to a person. */
 async function renameFirstRecords({ gateway: { db }, clock, own }: TestServer): Promise<void> {
   const created_at = new Date(clock.now() - hourMs).toISOString()
   await db.updateTable('workspaces').set({ created_at }).execute()

@@ -11,7 +11,7 @@ export const people = [
 ]
 
 interface Application {
-  /** Of its key. */
+  /** Name of its key. */
   name: string
   title: string
   model: string

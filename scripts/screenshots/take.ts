@@ -12,7 +12,7 @@ import { preset, routedRequests } from './story.ts'
 const folder = 'docs/images'
 const now = Date.parse('2026-11-16T15:00:00Z')
 const wide = { viewport: { width: 1280, height: 800 } }
-/** With some space below it. */
+/** Height of the header with some space below it. */
 const headerHeight = 64
 const phone = { viewport: { width: 390, height: 844 } }
 
@@ -22,7 +22,7 @@ interface Picture {
   view?: BrowserContextOptions
   /** The part that is shown, if not the window. */
   height?: number
-  /** What somebody does before the picture is taken. */
+  /** Prepares the page before the picture is taken. */
   prepare?: (page: Page) => Promise<void>
 }
 

@@ -6,7 +6,7 @@ const folders = ['src', 'test', 'scripts', 'bench', 'console/src']
 const sourceFile = /\.(ts|tsx|mjs)$/
 const harness = 'test/support/harness.ts'
 const testFile = /\.test\.tsx?$/
-/** Without types, which the compiler checks. Files next to a module are named by `new URL`. */
+/** Forms of imports, without types, which the compiler checks. Files next to a module are named by `new URL`. */
 const importForms = [
   /^\s*(?:import|export)\s+(?!type\b)(?:[^'"`;]*?\sfrom\s+)?['"](\.[^'"]+)['"]/gm,
   /\bimport\(\s*['"](\.[^'"]+)['"]/g,
@@ -93,7 +93,7 @@ export class ImportGraph {
   }
 }
 
-/** What tests send requests with; the server that they start is not. */
+/** Whether tests send requests with the file; the server that they start is no helper. */
 function isHelper(file) {
   return file.startsWith('test/') && file.endsWith('.ts') && file !== harness
 }

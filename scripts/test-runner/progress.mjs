@@ -1,7 +1,7 @@
 // Which files of a run have started and ended, and how long it will take.
 import { existsSync, readFileSync } from 'node:fs'
 
-/** From the log that test/support/file-times.ts writes. */
+/** The progress of a run, from the log that test/support/file-times.ts writes. */
 export class Progress {
   #path
   #files
@@ -52,7 +52,7 @@ export class Progress {
     return parts.join('; ')
   }
 
-  /** From what files took before, and how long this part of it took now; null until that says something. */
+  /** Estimates from earlier times of files, and the time of the part that is done; null until that is meaningful. */
   estimateLeftMs() {
     const now = Date.now()
     const expected = (file) => this.#timings[file] ?? 0

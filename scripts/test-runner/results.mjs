@@ -15,7 +15,7 @@ export class Results {
   #file = ''
   #rest = ''
   #isRepeated = false
-  /** What files printed besides results. */
+  /** Lines that files printed besides results. */
   #lines = new Map()
   #failedFiles = new Set()
   #totals = {}
@@ -65,7 +65,7 @@ export class Results {
     this.#lines.delete(file)
   }
 
-  /** After the process ended with a status. A run that crashed, or had no test, failed whatever it counted. */
+  /** Sums up after the process ended with a status. A run that crashed, or had no test, failed whatever it counted. */
   finish(status) {
     for (const file of this.#failedFiles) if (this.#lines.has(file)) this.end(file)
     const { pass = 0, fail = 0, skip = 0, error = 0 } = this.#totals
