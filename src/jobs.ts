@@ -30,7 +30,7 @@ import { deleteExpiredResponses } from './storage/stored-responses.ts'
 interface Job {
   name: string
   everyMs: number
-  /** It rests after it has returned `idle`. */
+  /** Runs the job, which rests after it has returned `idle`. */
   run: (gateway: Gateway) => Promise<unknown>
   /** A change of these tables by this process wakes it. */
   tables?: readonly string[]
@@ -125,7 +125,7 @@ export const jobs: readonly Job[] = [
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
 ]
 
-/** During an outage each job logs its failure once an hour, not at every run. */
+/** Interval at which each job logs its failure during an outage, instead of at every run. */
 const failureLogIntervalMs = hourMs
 
 /** Rare jobs are not urgent: a start is faster without them. */
@@ -160,7 +160,7 @@ export function listJobs({ db }: Gateway): readonly Job[] {
   )
 }
 
-/** Between two runs of a job without work. */
+/** Time between two runs of a job without work. */
 export function restMsOf({ db }: Gateway, { everyMs }: Job): number {
   return Math.max(isPostgres(db) ? restMs.cluster : restMs.single, everyMs)
 }

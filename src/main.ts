@@ -167,7 +167,7 @@ function createReaders() {
   }
 }
 
-/** Only a warning: an unusable credential in the environment may belong to another program. */
+/** Warns only: an unusable credential in the environment may belong to another program. */
 function warnUnusableCredentials({ catalog, log }: Pick<Gateway, 'catalog' | 'log'>): void {
   for (const { slug, installation } of catalog.providers) {
     if (installation.problem !== null)

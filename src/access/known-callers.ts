@@ -23,7 +23,7 @@ export function recallCaller({ accounts, clock }: Gateway, secret: string): Call
   return known.caller
 }
 
-/** While the database is unavailable, a caller may be authenticated by data that has changed: it is not remembered. */
+/** Stores a caller, unless the database is unavailable: then the data that authenticated it may have changed. */
 export function rememberCaller(gateway: Gateway, secret: string, caller: Caller): void {
   const { key, session, workload } = caller
   // The secret of a key that was rotated may be its last one, which ends earlier than the key.

@@ -16,7 +16,7 @@ export const csrfHeader = 'x-csrf-token'
 
 /** The workspace that a request of a session belongs to; otherwise the default one. */
 export const workspaceHeader = 'x-headgate-workspace'
-/** Instead of a workspace: lists have the records of all workspaces, and everything else belongs to the default one. */
+/** Value that stands for a workspace: lists have the records of all, and everything else belongs to the default one. */
 export const allWorkspaces = 'all'
 
 export function cookieOf(request: Request, name: string): string | null {

@@ -139,7 +139,7 @@ export class Bubblewrap implements SandboxEngine {
   }
 }
 
-/** Everything that a sandbox sees besides the system. */
+/** Prepares everything that a sandbox sees besides the system. */
 async function prepareMounts(
   { home, command, proxySocket }: SandboxCommand,
   folder: string,

@@ -39,7 +39,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** Everything that the proxy answers, up to the marker or the end. */
+/** Returns everything that the proxy replies, up to the marker or the end. */
 async function exchange(text: string, until = '\0'): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let received = ''

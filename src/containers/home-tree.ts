@@ -11,7 +11,7 @@ import {
 
 /** A file of a home. */
 export interface HomeFile {
-  /** Below the home. */
+  /** Path below the home. */
   path: string
   bytes: number
   /** Milliseconds since 1970. */

@@ -9,7 +9,7 @@ const dayMs = 86_400_000
 /** Containers that one run of the job deletes, and one request, which waits for it. */
 const maxDeletions = 100
 const maxEvictions = 20
-/** Longer than it takes to store the record of a new home. */
+/** Age of an orphaned home: longer than it takes to store the record of a new one. */
 const orphanedAfterMs = 3_600_000
 
 /** Deletes the containers of this node that were not used for `retention_days`, and homes that belong to none. */

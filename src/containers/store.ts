@@ -19,7 +19,9 @@ export async function findContainer(db: Db, workspaceId: string, id: string): Pr
   return rows.find((row) => row.id === id) ?? rows.find((row) => row.id === stripped && row.nonce !== null)
 }
 
-/** Under the lock of the workspace: of two requests that start the same container, one finds that of the other. */
+/**
+ * Inserts under the lock of the workspace: of two requests that start the same container, one finds that of the other.
+ */
 export async function insertContainer(db: Db, row: Insertable<ContainerTable>): Promise<Container> {
   return db.transaction().execute(async (tx) => {
     if (!(await tryLockWorkspace(tx, row.organization_id, row.workspace_id)))
@@ -46,7 +48,7 @@ export async function updateContainer(
     .executeTakeFirst()
 }
 
-/** Whether it was deleted: not if it has been used since `last_used_at`. */
+/** Deletes a container unless it has been used since `last_used_at`; returns whether it was deleted. */
 export async function deleteContainer(db: Db, container: Container): Promise<boolean> {
   const deleted = await db
     .deleteFrom('containers')

@@ -30,7 +30,7 @@ export async function runAuditDeliveries(gateway: Gateway): Promise<RunResult> {
   return 'busy'
 }
 
-/** Never throws: what fails is tried again later. */
+/** Serves a destination. Never throws: what fails is retried later. */
 async function serveDestination(gateway: Gateway, id: string): Promise<void> {
   const { db, node, log } = gateway
   try {

@@ -41,7 +41,7 @@ export type SendOutcome =
   | { kind: 'accepted' }
   /** The destination does not accept the events themselves: sending them again would not help. */
   | { kind: 'rejected'; error: string }
-  /** It rejects some of the events, and does not say which: the others must not be sent again. */
+  /** The destination rejects some of the events, and does not say which: the others must not be sent again. */
   | { kind: 'partial'; error: string }
   /** The events are sent again later. */
   | { kind: 'failed'; error: string; retryAfterMs?: number | undefined }

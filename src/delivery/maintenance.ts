@@ -11,7 +11,7 @@ import {
 } from './store.ts'
 
 const hourMs = 3_600_000
-/** Per transaction. */
+/** Deliveries per transaction. */
 const batchSize = 500
 
 interface QueueLimits {
@@ -66,7 +66,7 @@ async function trim(
   }
 }
 
-/** Longer than two destinations need to finish with the same event. */
+/** Age of an abandoned event: longer than two destinations need to finish with the same one. */
 const abandonedAfterMs = 600_000
 
 /** Deletes events that no destination waits for. */

@@ -50,7 +50,7 @@ export async function recordError(
   })
 }
 
-/** Nothing is sent to the destination for a while. */
+/** Records a failure, after which nothing is sent to the destination for a while. */
 export async function recordFailure(
   gateway: Gateway,
   { row, state }: DeliveryTarget,
@@ -85,7 +85,10 @@ export async function recordGone(gateway: Gateway, { row }: DeliveryTarget, erro
   log.warn({ destination: row.id, type: row.type }, 'a destination responded with 410 and was disabled')
 }
 
-/** Nothing can be sent, for a reason that only a change of the destination removes. Returns false: nothing follows. */
+/**
+ * Records that nothing can be sent, for a reason that only a change of the destination removes. Returns false: nothing
+ * follows.
+ */
 export async function recordHold(
   { db, node, clock, vault }: Gateway,
   id: string,

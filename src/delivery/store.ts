@@ -132,7 +132,7 @@ export async function markFailed(db: Db, id: string, eventId: string, encryptedE
     .execute()
 }
 
-/** They were sent, and have to be sent again. */
+/** Counts an attempt of events that were sent, and have to be sent again. */
 export async function countAttempts(db: Db, id: string, eventIds: string[]): Promise<void> {
   await db
     .updateTable('outbox_deliveries')

@@ -42,7 +42,7 @@ function countFreeSlots({ deliveryTasks }: Gateway, isFailing: boolean): number 
   return isFailing ? Math.min(free, Math.ceil(max / 2) - deliveryTasks.countRunning(retryPrefix)) : free
 }
 
-/** Never throws: what fails is tried again later. */
+/** Serves a destination. Never throws: what fails is retried later. */
 async function serveDestination(gateway: Gateway, id: string): Promise<void> {
   const { log } = gateway
   const tryDeliver = () =>

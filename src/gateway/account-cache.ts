@@ -188,7 +188,7 @@ function isDefaultPlugin(value: unknown): value is DefaultPlugin {
   return defaultPlugin.safeParse(value).success
 }
 
-/** Only the injection detector reads them. */
+/** Loads the phrases if a filter is the injection detector, which alone reads them. */
 export async function loadAllowedPhrases(
   db: Db,
   key: Pick<ApiKey, 'organization_id'>,

@@ -6,7 +6,7 @@ import { secondsField, secretField } from '../platform/validation/setting-fields
 /** An API for OCR in the wire format of Mistral. */
 const ocrApi = z.strictObject({
   api_key: secretField(z.string().min(1).regex(printablePattern, printableMessage)).nullable().default(null),
-  /** Instead of the vendor's address. It may be private. */
+  /** Address in place of the vendor's. It may be private. */
   base_url: z
     .url({ protocol: /^https?$/ })
     .regex(/^[^?#]*$/, 'must have neither a query nor a fragment')
@@ -25,7 +25,7 @@ export type OcrApiSettings = z.output<typeof ocrApi>
 export const fileParserSettings = z
   .strictObject({
     ocr: ocrApi.prefault({}),
-    /** Instead of the API: a model that reads PDFs and writes down what is in them. */
+    /** Model in place of the API: it reads PDFs and writes down what is in them. */
     ocr_model: z.string().min(1).nullable().default(null),
   })
   .refine(({ ocr, ocr_model }) => ocr.api_key === null || ocr_model === null, {

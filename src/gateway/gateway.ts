@@ -105,7 +105,7 @@ export interface Gateway {
   /** Deliveries to destinations, and what starts them when there is a new event. */
   readonly deliveryTasks: TaskPool
   readonly deliverySignal: WakeSignal
-  /** Something waits to be written to the request log. */
+  /** Wakes the writer of the request log. */
   readonly requestLogSignal: WakeSignal
   readonly mailer: Mailer
   readonly signInLimiter: SignInLimiter

@@ -27,7 +27,7 @@ function createProcessMetrics(): Registry {
   return registry
 }
 
-/** Otherwise the counters would begin with the first scrape. */
+/** Adds the CPU time so far: otherwise the counters would begin with the first scrape. */
 function addEarlierCpuTime(registry: Registry): void {
   const { user, system } = process.cpuUsage()
   for (const [part, microseconds] of Object.entries({ user_: user, system_: system, '': user + system })) {

@@ -123,7 +123,7 @@ export const settingsFields = z.strictObject({
       first_byte: secondsField(120),
       /** Time from the first byte of a stream to its first content: hidden reasoning takes time. */
       first_content: secondsField(600),
-      /** Between two events of a stream that carry content; before the first one, between any two bytes. */
+      /** Time between two events of a stream that carry content; before the first one, between any two bytes. */
       idle: secondsField(300),
       /** Time for a reply that is not streamed; `total` is for a whole stream. */
       whole_reply: secondsField(600),

@@ -6,7 +6,7 @@ import type { Gateway } from './gateway.ts'
 import { flushRequestLog } from './request-log.ts'
 import { recordServerEvent } from './server-events.ts'
 
-/** Longer than most balancers take to notice that a node is not ready. */
+/** Default delay, longer than most balancers take to notice that a node is not ready. */
 const drainDelayMs = 5000
 /** Time for aborted replies to be settled and sent. */
 const abortGraceMs = 5000

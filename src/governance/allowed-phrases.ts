@@ -11,7 +11,7 @@ export type AllowedPhrase = Selectable<AllowedPhraseTable>
 /** Maximum per organization: the injection detector compares every place of a text with all of them. */
 export const maxAllowedPhrases = 200
 
-/** Oldest first. */
+/** Lists phrases, oldest first. */
 export async function listAllowedPhrases(db: Db, organizationId: string): Promise<AllowedPhrase[]> {
   return db
     .selectFrom('allowed_phrases')

@@ -135,7 +135,7 @@ export interface HitScope {
 /** The place of a hit in a list. */
 export type HitPosition = Pick<HitRow, 'created_at' | 'id'>
 
-/** Few enough that other requests do not wait for a query. */
+/** Hits per query: few enough that other requests do not wait for it. */
 const walkBatchSize = 500
 
 /** Walks hits in batches, newest first, beginning behind a position. */

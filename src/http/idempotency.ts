@@ -21,7 +21,7 @@ import { isRawBody, maxBytesOf } from './request-body.ts'
 
 export const idempotencyHeader = 'idempotency-key'
 
-/** Longer responses are not stored; records are a few KB. */
+/** Maximum size of a stored response; records are a few KB. */
 const maxResponseBytes = 32 * 1024
 /** A request that has taken longer was interrupted. */
 const longestRequestMs = 15 * 60_000

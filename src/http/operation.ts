@@ -93,7 +93,7 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   noStore?: true
   /** A public operation whose path or body is the credential: an address counts only requests that fail. */
   hasOwnCredential?: true
-  /** Only for members who are signed in: pages of other origins cannot call it. */
+  /** Restricts the operation to members who are signed in: pages of other origins cannot call it. */
   ownOriginOnly?: true
   /** The path is absolute, not under a base path. */
   root?: boolean

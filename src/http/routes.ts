@@ -14,13 +14,13 @@ export type OperationsByMethod = Map<string, Operation>
 /** The canonical base path first; the second is what clients of other services use. */
 const basePaths = ['/api/v1', '/v1']
 
-/** Some clients append `/v1` to the configured URL and others do not: inference works with either. */
+/** Base paths of inference with and without `/v1`: some clients append it to the configured URL and others do not. */
 const lenientPaths = ['', '/api', '/anthropic'].flatMap((base) => [base, `${base}/v1`, `${base}/v1/v1`])
 
 /** Base paths of the Azure clients of the OpenAI SDKs for everything but deployments. */
 const azurePaths = ['/openai', '/openai/v1']
 
-/** Some clients escape a slash in the name of a deployment, others do not. */
+/** Paths of deployments: some clients escape a slash in the name of a deployment, others do not. */
 const deploymentPaths = ['/openai/deployments/:deployment', '/openai/deployments/:author/:deployment']
 
 function listBasePaths(methods: OperationsByMethod): string[] {

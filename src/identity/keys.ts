@@ -41,7 +41,7 @@ function newSecret(): string {
   return keyPrefix + randomBytes(32).toString('hex')
 }
 
-/** Enough to recognize a key, far too little to guess it. */
+/** Formats a label: enough to recognize a key, far too little to guess it. */
 function formatLabel(secret: string): string {
   if (!secret.startsWith(keyPrefix)) return `${secret.slice(0, 3)}...`
   return `${secret.slice(0, keyPrefix.length + 3)}...${secret.slice(-3)}`
@@ -152,7 +152,7 @@ export async function findKeyBySecret(db: Db, secret: string): Promise<ApiKey | 
   return findKeyByHash(db, sha256(secret))
 }
 
-/** Most keys have one secret, whose hash is in a column of its own. */
+/** Finds a key by the hash of a secret. Most keys have one secret, whose hash is in a column of its own. */
 export async function findKeyByHash(db: Db, hash: string): Promise<ApiKey | undefined> {
   const key = await selectKeys(db, 'hash', hash).executeTakeFirst()
   // A union, because not every planner uses all indexes for an OR.

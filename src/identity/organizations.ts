@@ -15,7 +15,7 @@ import { assertAnotherBreakGlass } from './sso-policy.ts'
 import { endOwnSessions } from './sso-sessions.ts'
 import { createWorkspace, findDefaultWorkspace, type NewWorkspace, type Workspace } from './workspaces.ts'
 
-/** Well below the number of parameters that either database accepts in one statement. */
+/** Members per statement: well below the number of parameters that either database accepts. */
 const membersPerStatement = 500
 
 export interface NewOrganization {

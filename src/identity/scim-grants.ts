@@ -31,7 +31,7 @@ interface MembershipDiff {
   changed: Record<WorkspaceRole, string[]>
 }
 
-/** Well below the number of parameters that either database accepts in one statement. */
+/** Rows per statement: well below the number of parameters that either database accepts. */
 const rowsPerStatement = 500
 
 /**

@@ -242,7 +242,7 @@ export async function deleteSession(tx: Db, token: string): Promise<Session | un
   return ended
 }
 
-/** Newest first, without those that have ended. */
+/** Lists sessions, newest first, without those that have ended. */
 export async function listSessions(
   { db, clock, settings }: SessionStore & { db: Db },
   userId: string,
@@ -289,7 +289,7 @@ const expiringTables = {
   used_challenges: 'challenge_hash',
 } as const
 
-/** More than one, so that expired rows cannot accumulate; few enough to be cheap. */
+/** Rows per statement: more than one, so that expired rows cannot accumulate; few enough to be cheap. */
 const deleteBatchSize = 100
 
 /** Called on every insert, so that no timer is needed. */

@@ -48,7 +48,7 @@ export async function findOwnConnection(
     .executeTakeFirst()
 }
 
-/** Several organizations may be clients of one provider. */
+/** Maximum connections of one client: several organizations may be clients of one provider. */
 const maxConnectionsOfClient = 20
 
 export async function findConnectionsOfClient(

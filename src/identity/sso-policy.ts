@@ -47,7 +47,10 @@ async function listBreakGlassUsers(db: Db, organizationId: string): Promise<stri
   return rows.map(({ user_id }) => user_id)
 }
 
-/** While single sign-on is enforced, someone must be able to sign in when the provider does not work. */
+/**
+ * Requires another break-glass admin while single sign-on is enforced: someone must be able to sign in when the
+ * provider does not work.
+ */
 export async function assertAnotherBreakGlass(tx: Db, leaving: Member): Promise<void> {
   const { enforced, breakGlassUserIds } = await loadSsoPolicy(tx, leaving.organization_id)
   if (!enforced || breakGlassUserIds.some((id) => id !== leaving.id)) return

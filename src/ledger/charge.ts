@@ -155,7 +155,7 @@ function countUsage(reported: Usage | null, reply: BillableReply, terms: ChargeT
 /** Ratio that token estimates assume. */
 const charactersPerToken = 4
 
-/** More than any model reads or writes: a larger count is not a count of tokens. */
+/** Maximum count of tokens, more than any model reads or writes: a larger one is not a count of tokens. */
 const maxTokens = 50_000_000
 
 function isPlausible(usage: Usage): boolean {
@@ -167,7 +167,7 @@ function isPlausible(usage: Usage): boolean {
   )
 }
 
-/** Whatever a reply is made of, it is not made of more parts than this. */
+/** Maximum quantity of any unit, more than a reply can have. */
 const maxQuantity = 1e12
 
 function isPlausibleUnit({ quantity }: BilledUnits): boolean {
@@ -198,7 +198,7 @@ export function minAmount(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }
 
-/** More than any reply costs. */
+/** Maximum cost of a reply, more than any costs. */
 const maxReportedUsd = 1e6
 
 /** Converts the cost that a provider reports to nano-dollars; null if it is missing or implausible. */

@@ -50,7 +50,7 @@ export interface LedgerCheck {
   figures: LedgerTotals
 }
 
-/** Enough to diagnose a problem, however large it is. */
+/** Number of violations that is enough to diagnose a problem, however large it is. */
 const maxViolationsShown = 20
 
 type InvariantCheck = (db: Db) => Promise<Finding>

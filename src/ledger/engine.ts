@@ -20,7 +20,7 @@ export interface AdmitOperation {
   expiresAt: string
   /** Facts of the generation that are known at admission. */
   draft: Draft
-  /** It was submitted before, and may have been committed. */
+  /** Whether it was submitted before, and may have been committed. */
   isRetry?: boolean
 }
 

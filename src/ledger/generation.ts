@@ -24,7 +24,7 @@ export interface GenerationRecord {
   outcome: readonly unknown[]
 }
 
-/** They come first among the columns of a generation, in the order in which drafts are written. */
+/** Columns of a draft. They come first in a generation, in the order in which drafts are written. */
 export const draftColumns = selectColumns('draft')
 
 /** Known when a request is settled: target, usage and end. */

@@ -23,7 +23,7 @@ export interface QueuePlace {
 const maxWaitMs = { unpaid: 30_000, paid: 120_000 }
 /** Other nodes settle requests too, and windows begin. */
 const pollIntervalMs = 250
-/** More requests are rejected at once. */
+/** Maximum waiters; further requests are rejected at once. */
 const maxLength = 10_000
 
 interface Waiter {

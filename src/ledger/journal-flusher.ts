@@ -79,7 +79,7 @@ export class JournalFlusher {
     return { lastFlushed: this.lastFlushed, isOpen: this.#findValue(openKey) === this.#fileIdentity }
   }
 
-  /** While it is open, files of the journal belong to this database. */
+  /** Marks the journal as open: until it is closed, files of the journal belong to this database. */
   markOpen(isOpen: boolean): void {
     if (!isOpen) this.#run('delete from instance where name = ?', [openKey])
     else {
@@ -139,7 +139,7 @@ export class JournalFlusher {
     return this.#prepare(sql).run(...(values as Binding[])).changes
   }
 
-  /** There are few distinct statements: each is prepared once. */
+  /** Prepares a statement once: there are few distinct ones. */
   #prepare(sql: string): Prepared<unknown, Binding[]> {
     const known = this.#prepared.get(sql)
     if (known) return known

@@ -68,7 +68,7 @@ export class SegmentFile {
   get size(): number {
     return this.#size
   }
-  /** Nothing was written to the segment, nor attempted to be. */
+  /** Whether nothing was written to the segment, nor attempted to be. */
   get isEmpty(): boolean {
     return this.#size === 0 && this.#unwritten === ''
   }
@@ -135,7 +135,7 @@ export class SegmentFile {
     }
   }
 
-  /** Nothing counts as being on disk before the previous segment and the name of the file are. */
+  /** Syncs the first time: nothing counts as being on disk before the previous segment and the name of the file are. */
   async #syncFirst(): Promise<void> {
     const directory = this.#isDirectorySynced ? undefined : syncDirectory(dirname(this.path))
     await Promise.all([this.#previousSync, this.#syncFile(), directory])

@@ -120,7 +120,7 @@ export class Journal {
     this.#isOpen = true
   }
 
-  /** Everything is checked before anything is changed. */
+  /** Inspects the leftover files: everything is checked before anything is changed. */
   async #inspectLeftovers(): Promise<LeftoverFile[]> {
     const { lastFlushed, isOpen } = await this.#options.thread.state()
     this.#lastClosed = lastFlushed

@@ -87,7 +87,7 @@ export interface LimitRejection {
   /** Amount that would be available without these holds. */
   attainable: bigint
   limit: Limit
-  /** Whatever others settle. */
+  /** Set if no settlement of other requests can help. */
   isFinal?: true
 }
 

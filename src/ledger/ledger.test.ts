@@ -170,7 +170,7 @@ test('an idle process is not woken, and the progress of a reply is stored after 
   await ledger.close()
 })
 
-/** Everything is in memory but `gen-unread`, whose rows cannot be read. */
+/** An engine with everything in memory but `gen-unread`, whose rows cannot be read. */
 class ForgetfulEngine extends InstantEngine {
   override admitNow(): undefined {
     return undefined

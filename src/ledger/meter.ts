@@ -98,7 +98,7 @@ export function setOtherDays(meter: Meter, days: Iterable<[string, DayTotals]>):
   for (const [day, change] of meter.changedDays) addDayTotals(meter.otherDays, day, change, 1)
 }
 
-/** They are written, and loaded again when needed. */
+/** Removes other days, which are written, and loaded again when needed. */
 export function clearOtherDays(meter: Meter): void {
   meter.otherDays.clear()
   meter.changedDays.clear()

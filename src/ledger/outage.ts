@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 /** An outage is logged when it begins, when it ends, and at this interval. */
 const logIntervalMs = 30_000
 
-/** Whether the ledger can be written, and what is logged while it cannot. */
+/** Tells whether the ledger can be written, and logs while it cannot. */
 export class LedgerOutage {
   readonly #log: Logger
   /** Null while it can be written. */

@@ -16,7 +16,7 @@ export interface QueuedOperation {
   reject: (error: unknown) => void
 }
 
-/** It may have been committed before. */
+/** Marks an operation that may have been committed before. */
 export function markRetry(op: LedgerOperation): LedgerOperation {
   return op.op === 'note' ? op : { ...op, isRetry: true }
 }

@@ -30,7 +30,7 @@ import {
 
 /** A file of this size is closed, so that it can be removed while others are still written. */
 const maxFileBytes = 8 * 1024 * 1024
-/** Beyond this a settlement waits in memory only: it takes an outage of many hours to get there. */
+/** Size above which a settlement waits in memory only: it takes an outage of many hours to get there. */
 const maxSpoolBytes = 256 * 1024 * 1024
 
 interface SpoolFile {
@@ -92,7 +92,7 @@ export class Spool {
       throw new Error('the spool is full: too many settlements wait for the database')
   }
 
-  /** They are in the database. */
+  /** Marks settlements that are in the database. */
   markDelivered(settlements: readonly Settlement[]): void {
     for (const file of this.#files) {
       for (const { id } of settlements) file.ids.delete(id)

@@ -110,7 +110,7 @@ function computeMaxOutputTokens(
   return Math.min(requested, supported) * Math.max(1, clampCount(size.choices))
 }
 
-/** Larger than any real count. */
+/** Maximum count, larger than any real one. */
 const maxCount = 1e12
 
 function clampCount(count: number): number {
@@ -127,7 +127,8 @@ interface WorstCaseRates {
 const worstCaseCache = new WeakMap<Rates, WorstCaseRates>()
 
 /**
- * Any input may contain images, a document for example; audio and the one-hour cache have to be requested.
+ * Computes the highest rates. Any input may contain images, a document for example; audio and the one-hour cache have
+ * to be requested.
  */
 function computeWorstCaseRates(rates: Rates): WorstCaseRates {
   const cached = worstCaseCache.get(rates)

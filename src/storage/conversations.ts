@@ -277,7 +277,7 @@ async function buildItemRows({ vault }: StoreContext, id: string, items: JsonObj
   return rows
 }
 
-/** Longer items are encrypted in several turns of the event loop. */
+/** Length above which items are encrypted in several turns of the event loop. */
 const minChunkedLength = 256 * 1024
 
 /** Maps values, like `map`, but yields to the event loop in between. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../platform/db/db.ts'
 
 export interface ResponseLimits {
-  /** Per workspace. */
+  /** Responses per workspace. */
   max_count: number
   max_bytes: number
 }

@@ -26,7 +26,7 @@ interface PromptScope {
   from: string
 }
 
-/** Few, because each can be a megabyte. */
+/** Prompts per query: few, because each can be a megabyte. */
 const batchSize = 10
 
 /** The prompts that workspaces have stored, newest first, beginning behind a position. */

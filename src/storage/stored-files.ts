@@ -45,7 +45,7 @@ export function hasFileIdPrefix(text: string): boolean {
   return text.startsWith(idPrefix)
 }
 
-/** Nothing is stored under another form of id. */
+/** Recognizes the id of a file: nothing is stored under another form. */
 export function isFileId(text: string): boolean {
   return /^hg_file_[0-9a-f]{24}$/.test(text)
 }

@@ -4,7 +4,7 @@ import { asObjects, type JsonObject } from '../platform/json/json-values.ts'
 import { encodeJsonChunks, estimateJsonLength } from '../platform/json/long-json.ts'
 import { yieldToEventLoop } from '../platform/time/time-slicer.ts'
 
-/** Few enough that a page of a listing opens two or three, many enough that encrypting adds little. */
+/** Items per page: few enough that a page of a listing opens two or three, many enough that encrypting adds little. */
 const maxItemsPerPage = 100
 const targetPageBytes = 64 * 1024
 

@@ -112,7 +112,7 @@ export async function findResponse(store: StoreContext, owner: Owner, id: string
   return { ...asObject(JSON.parse(store.vault.decrypt(row.body, id))), output }
 }
 
-/** Does not open the output. */
+/** Finds the status without opening the output. */
 export async function findResponseStatus(store: StoreContext, owner: Owner, id: string): Promise<unknown> {
   const { body } = await requireResponseRow(store, owner, id)
   return asObject(JSON.parse(store.vault.decrypt(body, id)))?.status

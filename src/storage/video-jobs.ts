@@ -83,7 +83,7 @@ export async function findVideoJob(
     .executeTakeFirst()
 }
 
-/** Newest first by default; ids grow with time. */
+/** Lists jobs, newest first by default; ids grow with time. */
 export async function listVideoJobs(
   db: Db,
   { organizationId, workspaceIds }: VideoJobScope,

@@ -21,7 +21,7 @@ export interface TaskClassification {
   confidence: number
 }
 
-/** Below this score the task is `other`. */
+/** Score below which the task is `other`. */
 const minScore = 1.7
 
 /** Classifies a prompt by its words and its form. The time it takes does not grow with the prompt. */

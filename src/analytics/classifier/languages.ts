@@ -32,7 +32,7 @@ export function findWordIndex(words: readonly string[]): WordIndex {
   return index
 }
 
-/** Enough to tell languages apart. */
+/** Number of words that is enough to tell languages apart. */
 const maxInspectedWords = 120
 
 function detectLanguage(words: readonly string[]): Language {

@@ -63,7 +63,7 @@ function hasPhrase(words: readonly string[], at: number, { rest, isPrefix }: Phr
   })
 }
 
-/** Lower case without accents, so that `débogue` and `debogue` are the same word. */
+/** Splits a text into words in lower case without accents, so that `débogue` and `debogue` are the same word. */
 export function splitWords(text: string): string[] {
   const plain = text
     .toLowerCase()

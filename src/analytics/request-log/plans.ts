@@ -20,7 +20,7 @@ const minuteMs = 60_000
 export class RoutingPlans {
   readonly #db: Db
   readonly #clock: Clock
-  /** Something waits to be written. */
+  /** Called when something waits to be written. */
   readonly #onAdded: () => void
   readonly #known = new Map<string, string>()
   readonly #created = new Map<string, number>()

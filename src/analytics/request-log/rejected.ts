@@ -5,7 +5,7 @@ import type { RefusedRow } from './walk.ts'
 
 /** Rejected requests of one organization that are recorded in a minute; further ones are only counted. */
 export const maxRecordedPerMinute = 120
-/** While the database is unavailable; further ones are lost. */
+/** Rows that wait while the database is unavailable; further ones are lost. */
 const maxWaiting = 10_000
 const rowsPerStatement = 100
 const minuteMs = 60_000
@@ -22,7 +22,7 @@ interface Window {
 export class RejectedRequests {
   readonly #db: Db
   readonly #clock: Clock
-  /** Something waits to be written. */
+  /** Called when something waits to be written. */
   readonly #onAdded: () => void
   readonly #windows = new Map<string, Window>()
   #waiting: RefusedRow[] = []

@@ -19,7 +19,7 @@ export interface LogSelection {
   /** Conditions for requests with a record, and for rejected ones; null excludes them. */
   generations: readonly Condition[] | null
   refused: readonly Condition[] | null
-  /** Only those that did not succeed, which have an index of their own. */
+  /** Whether to select only requests that did not succeed, which have an index of their own. */
   isUnsuccessful: boolean
   /** Alternatives of which one must hold as a whole; null: the caller may see all. */
   visible: readonly (readonly Condition[])[] | null

@@ -11,7 +11,7 @@ const maxRead = 5000
 
 export interface TailBatch {
   entries: LogEntry[]
-  /** There were more requests than can be followed; some are missing. */
+  /** Whether requests are missing, because there were more than can be followed. */
   isIncomplete: boolean
 }
 

@@ -60,7 +60,7 @@ export interface Group {
 export class TooManyGroupsError extends Error {}
 
 const maxGroups = 200_000
-/** Whether anything is left of a group. */
+/** The measure that tells whether anything is left of a group. */
 export const countMeasure: MeasureName = 'requests'
 /** A histogram takes four kilobytes. */
 const maxHistogramGroups = 10_000
@@ -234,7 +234,7 @@ class SummedGroup implements Group {
   }
 }
 
-/** Larger than the number of distinct values in any result; a pair of numbers stays a safe integer. */
+/** Limit of ids: larger than the number of distinct values in any result; a pair of numbers stays a safe integer. */
 const maxIds = 2 ** 26
 
 /** Numbers of an axis of size 1. */

@@ -103,7 +103,7 @@ function widen(data: Uint8Array, width: number, size: number): Uint32Array | Flo
   return width === 4 ? new Uint32Array(buffer, byteOffset, size) : new Float64Array(buffer, byteOffset, size)
 }
 
-/** Several columns in one body, each under its name. */
+/** Packs several columns in one body, each under its name. */
 export function packColumns(columns: ReadonlyMap<string, Uint8Array>): Uint8Array {
   const offsets: Record<string, [at: number, length: number]> = {}
   let at = 0

@@ -25,7 +25,7 @@ export async function completeLevels({ db, clock }: { db: Db; clock: Clock }): P
       await completeLevel(db, organization_id, level, day)
 }
 
-/** Does nothing if the roll-ups changed meanwhile: the next run does it. */
+/** Adds a level, unless the roll-ups changed meanwhile: then the next run does it. */
 async function completeLevel(db: Db, organizationId: string, level: RollupLevel, day: string): Promise<void> {
   const steps = await readStepCount(db)
   const { segments } = await listSegments(db, { organizationId, fromDay: day, toDay: day })

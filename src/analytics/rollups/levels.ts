@@ -14,12 +14,12 @@ const endpointLabels = ['workspace', 'model', 'provider', 'endpoint'] as const
  * level is one line.
  */
 export const rollupLevels = {
-  /** Everything that can be queried for a whole year. */
+  /** The level for a whole year, with every label that can be queried then. */
   day: { labels: [...endpointLabels, 'key', 'user', 'app'], byHour: false },
   hour: { labels: endpointLabels, byHour: true },
   ends: { labels: [...endpointLabels, 'finish', 'context'], byHour: false },
   people: { labels: ['workspace', 'external'], byHour: false },
-  /** Has few rows, however many keys and workspaces there are. */
+  /** A level with few rows, however many keys and workspaces there are. */
   models: { labels: ['model', 'provider', 'finish'], byHour: true },
   keys: { labels: ['workspace', 'key', 'user'], byHour: false },
 } as const satisfies Record<string, LevelDefinition>

@@ -101,7 +101,7 @@ async function addSegments(
 
 type Reading = 'summaries' | 'whole days' | 'parts of days'
 
-/** Only days that are partly in the period need the time of each request. */
+/** Chooses what to read: only days that are partly in the period need the time of each request. */
 function chooseReading(query: RollupQuery, row: SegmentRow): Reading {
   if (!isWholeDay(query, row.day)) return 'parts of days'
   return isDistributionOfAll(query) && hasSummaries(row) ? 'summaries' : 'whole days'
@@ -211,7 +211,7 @@ async function addUnrolled(
 }
 
 export interface GenerationQueryRequest extends QueryRequest {
-  /** Only these generations, or the newest. */
+  /** Ids of the generations to read; null for the newest. */
   ids: readonly string[] | null
   /** Number of the newest that is enough; null when all have to be read. */
   limit: number | null

@@ -10,7 +10,7 @@ export type RollupTask =
   | { kind: 'publish'; now: number; retentionDays: number | null }
   | { kind: 'close' }
 
-/** Longer than the time between two roll-ups under load. */
+/** Time without work after which the thread ends: longer than the time between two roll-ups under load. */
 const idleMs = 20_000
 
 /** Maintains the roll-ups on a thread and a connection of its own, which exist only while there is work. */

@@ -10,7 +10,7 @@ export interface Axis {
 /** Assigns a group to a key that is new. */
 type AssignGroup = (key: number) => number
 
-/** Up to this size a table is cheaper than a lookup of each key. */
+/** Size up to which a table is cheaper than a lookup of each key. */
 const maxDenseKeys = 65_536
 
 /** The group of each row's key, or -1 where it is skipped; one number if all rows are in the same group. */
@@ -134,7 +134,7 @@ function groupSparse(
   return groups
 }
 
-/** Whether each value is selected. */
+/** Tells for each value of a column whether it is selected. */
 export interface ColumnPredicate {
   column: string
   matches: (value: string | null) => boolean

@@ -73,7 +73,7 @@ export function hasSummaries({ level, size, requests }: SegmentRow): boolean {
   return level === 'request' && size >= minUnpackedRows && requests !== null
 }
 
-/** Only the distributions of segments that have them; undefined as `loadSegments`. */
+/** Loads only the distributions of segments that have them; undefined in the same case as `loadSegments`. */
 export async function loadSummaries(
   db: Db,
   rows: readonly SegmentRow[],

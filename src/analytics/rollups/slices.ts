@@ -7,7 +7,7 @@ export interface GenerationSlice {
   to: string
 }
 
-/** Only these columns; the others are missing from the rows. */
+/** Reads these columns only; the others are missing from the rows. */
 export async function readGenerations(
   db: Db,
   ids: readonly string[],
@@ -23,7 +23,7 @@ export interface QueryScope {
   to: string
 }
 
-/** Only these columns; the others are missing from the rows. */
+/** Reads these columns only; the others are missing from the rows. */
 export async function readSlice(
   db: Db,
   { from, to }: GenerationSlice,

@@ -10,7 +10,7 @@ interface Login {
   database: string
 }
 
-/** Over its HTTP interface. */
+/** ClickHouse over its HTTP interface. */
 export const clickhouse = defineDestination({
   type: 'clickhouse',
   fields: {

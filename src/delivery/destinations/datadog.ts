@@ -10,7 +10,7 @@ import { partBytes } from './event-json.ts'
 /** Bytes of the input and output of the root span, which only previews those of the model's span. */
 const previewBytes = 32 * 1024
 
-/** Longer tags are cut by Datadog. */
+/** Maximum length of a tag: Datadog cuts longer ones. */
 const maxTagLength = 200
 
 /** LLM Observability. */

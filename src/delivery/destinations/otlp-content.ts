@@ -38,7 +38,7 @@ export interface ChatMessage {
   tool_call_id?: string
 }
 
-/** More would make long lists out of messages without text. */
+/** Maximum messages: more would make long lists out of messages without text. */
 const maxMessages = 1000
 const maxPartsPerMessage = 1000
 
@@ -87,7 +87,7 @@ class TextBudget {
     return value
   }
 
-  /** Less than a cut text takes. */
+  /** Whether less is left than a cut text takes. */
   get isEmpty(): boolean {
     return this.#left <= truncationMarker.length + 2
   }

@@ -180,7 +180,7 @@ function toChoices(output: unknown): unknown {
   return [{ role: 'assistant', content }]
 }
 
-/** Over the quota, PostHog drops events without an error. */
+/** Finds a quota that is exceeded: PostHog then drops events without an error. */
 function findFailure(status: number, body: string): string | undefined {
   if (status !== 200) return undefined
   const { quota_limited } = asObject(tryParseJson(body)) ?? {}

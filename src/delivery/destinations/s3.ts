@@ -4,7 +4,7 @@ import { appendPath, defineDestination, secretField, textField, urlField } from 
 import type { GenerationEvent } from './event.ts'
 import { toEventJson } from './event-json.ts'
 
-/** Longer than the timeout of a delivery. */
+/** Validity of a signature, longer than the timeout of a delivery. */
 const signatureSeconds = 300
 
 const placeholders = ['prefix', 'date', 'year', 'month', 'day', 'apiKeyName'] as const

@@ -13,13 +13,13 @@ interface Session {
   warehouse: string
 }
 
-/** Shorter than the 45 seconds after which a statement continues asynchronously. */
+/** Timeout of a statement, shorter than the 45 seconds after which one continues asynchronously. */
 const statementSeconds = 30
 
 /** Code of a statement that was executed. */
 const successCode = '090001'
 
-/** Over its SQL API. */
+/** Snowflake over its SQL API. */
 export const snowflake = defineDestination({
   type: 'snowflake',
   fields: {

@@ -3,7 +3,7 @@ import type { NotificationRule } from '../../identity/notification-rules.ts'
 import type { NotificationKind } from '../../platform/db/schema.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
 
-/** Something that a rule wants to have notified. */
+/** A finding that a rule notifies about. */
 export interface Alert {
   organizationId: string
   /** Null if it concerns the whole organization. */
@@ -12,7 +12,7 @@ export interface Alert {
   subject: string
   /** The threshold that was reached. */
   level: number
-  /** It is notified once for each subject, level and period. */
+  /** Period of the notification: there is one for each subject, level and period. */
   period: string
   title: string
   /** Says what to do. */

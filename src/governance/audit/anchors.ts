@@ -13,7 +13,7 @@ import {
 } from './store.ts'
 import { type AuditDeps, appendEvents } from './transaction.ts'
 
-/** About as much as a page of a database holds many times over: 20 KB. */
+/** Heads per entry, which take about 20 KB. */
 const headsPerEntry = 200
 
 export const anchorAction = 'audit.anchor'

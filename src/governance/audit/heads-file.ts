@@ -2,7 +2,7 @@ import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ChainHead } from './store.ts'
 
-/** Beyond it, the file is replaced by one with its last lines. */
+/** Size above which the file is replaced by one with its last lines. */
 const maxBytes = 256 * 1024
 /** Each line proves all before it, so one would do; more survive damage to the file. */
 const retainedLines = 500

@@ -66,7 +66,7 @@ const classes: Record<string, EventClass> = {
   audit: apiActivity,
 }
 
-/** Longer changes are left out: collectors reject or truncate large events. */
+/** Maximum length of changes: collectors reject or truncate large events, so longer ones are omitted. */
 const maxChangesLength = 32 * 1024
 
 /** An entry as an event that security products understand. */

@@ -14,7 +14,7 @@ export interface QueuedEvent {
 /** Finds what is not known yet; null if there is nothing to record any more. */
 export type EventSource = (db: Db) => Promise<QueuedEvent | null>
 
-/** Beyond it, events are dropped: the database has been unavailable for long. */
+/** Events above which further ones are dropped: the database has been unavailable for long. */
 const maxWaiting = 1000
 const delayMs = 300
 

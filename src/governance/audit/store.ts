@@ -24,7 +24,7 @@ export async function lockChain(tx: Db, chainId: string): Promise<ChainHead> {
     .executeTakeFirstOrThrow()
 }
 
-/** Well below the number of parameters that either database accepts in one statement. */
+/** Entries per statement: well below the number of parameters that either database accepts. */
 const entriesPerStatement = 500
 
 export async function insertEntries(tx: Db, entries: AuditEntry[]): Promise<void> {

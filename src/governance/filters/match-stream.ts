@@ -5,7 +5,7 @@ export class FilterMatches<Hit> {
   readonly isRedacting: boolean
   readonly #toHit: (count: number) => Hit
   readonly #lists: { iterator: Iterator<Span>; next: Span | null }[]
-  /** May still grow. */
+  /** The last span, which may still grow. */
   #last: Span | null = null
   #count = 0
 

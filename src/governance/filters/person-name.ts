@@ -10,7 +10,7 @@ const word = `(?:[${upper}][${letter}'’]{1,24}(?:-[${upper}][${letter}'’]{1,
 const initial = `(?:[${upper}]\\.)`
 const particle =
   '(?:van|von|der|den|de|del|della|di|da|das|do|dos|du|des|la|le|zu|zur|vom|ter|ten|bin|ibn|al|el|e|y)'
-/** Between the words of a name; no line break. */
+/** Gap between the words of a name; no line break. */
 const gap = '[ \\u00a0]'
 const tail = `(?:${gap}(?:${initial}${gap})?(?:${particle}${gap}){0,3}${word}|${gap}${initial})`
 const start = '\\b'

@@ -11,7 +11,7 @@ const hexPattern = /(?<![0-9a-z])(?:(?:\\x|0x|%)?[0-9a-f]{2}[ :,]{0,2}){8,}/gi
 const hexSigns = /\\x|0x|[ :,%]/gi
 /** `i g n o r e`, `i-g-n-o-r-e`: single letters with the same sign between them. */
 const spacedPattern = /(?<![a-z0-9])[a-z]([ .\-_*|])[a-z](?![a-z0-9])(?:\1{1,4}[a-z](?![a-z0-9])){3,400}/gi
-/** Longer text is decoded in pieces, which overlap by the length of a keyword. */
+/** Length of the pieces in which longer text is decoded; they overlap by the length of a keyword. */
 const pieceLength = 4096
 const pieceOverlap = 32
 

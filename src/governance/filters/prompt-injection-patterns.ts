@@ -21,7 +21,7 @@ const safeguards =
 const free =
   '(?:restrictions?|limitations?|limits?|filters?|rules?|constraints?|boundaries|guidelines?|censorship|guardrails?|safeguards?)'
 const gap = '[\\s,:;]{1,200}'
-/** Up to so many other words. */
+/** Pattern of up to this many other words. */
 const words = (count: number) => `(?:${gap}[\\w'-]{1,40}){0,${count}}?${gap}`
 
 const orderStems =

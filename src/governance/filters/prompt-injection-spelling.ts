@@ -8,7 +8,7 @@ export interface Respelled {
   text: string
   /** The words that were corrected, in order. */
   words: Range[]
-  /** Several of them close together: one may be a typing error, two are hardly. */
+  /** Ranges of several corrected words close together: one may be a typing error, two are hardly. */
   suspicious: Range[]
 }
 

@@ -60,7 +60,7 @@ function* findPlainInjections(text: string): Generator<Span> {
 
 /** A long text is corrected in windows, so that the memory of its words is that of a window. */
 const windowLength = 256 * 1024
-/** More than the longest match of a pattern. */
+/** Overlap of windows, longer than the longest match of a pattern. */
 const windowOverlap = 16 * 1024
 
 /** Injections that are some only with their words spelled right. */

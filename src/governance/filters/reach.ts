@@ -8,7 +8,7 @@ import type { FilterRules } from './rules.ts'
 export interface Reach {
   /** Characters without invisible ones; infinite if only the whole text decides. */
   characters: number
-  /** Some matches are longer, but have no space in them. */
+  /** Whether some matches are longer, but have no space in them. */
   hasLongWords: boolean
 }
 
@@ -30,7 +30,7 @@ const detectorReach: Readonly<Record<DetectorSlug, number>> = {
 /** A filter with a longer reach reads the whole text: more would hardly be a stream. */
 const maxReach = 4096
 
-/** Longer words are decided without their end: tokens of three parts, the longest secrets, are shorter. */
+/** Length above which a word is decided without its end: tokens of three parts, the longest secrets, are shorter. */
 const maxWordLength = 16_384
 
 /** The reach of all filters together. */
@@ -61,7 +61,7 @@ export function splitRules(rules: FilterRules): { bounded: FilterRules; unbounde
   return { bounded: select(true), unbounded: select(false) }
 }
 
-/** Up to here nothing that may still follow the text changes its matches. */
+/** Finds the end up to which nothing that may still follow the text changes its matches. */
 export function findCertainEnd(text: string, { characters, hasLongWords }: Reach): number {
   if (characters === Number.POSITIVE_INFINITY) return 0
   const end = findFromEnd(text, characters)

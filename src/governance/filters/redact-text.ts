@@ -55,7 +55,7 @@ export class RedactedSections {
     this.#text = text
   }
 
-  /** They follow those that were added before. */
+  /** Adds edits, which follow those that were added before. */
   add(edits: readonly Edit[]): void {
     const start = this.#end
     this.#end = edits.at(-1)?.end ?? start

@@ -25,14 +25,14 @@ const detectorSteps = 10
 const minTextLength = 20
 /** Steps above which a text is scanned on another thread. */
 const maxInlineSteps = 60_000
-/** Larger patterns are compiled on another thread. */
+/** Size above which a pattern is compiled on another thread. */
 const maxInlineProgram = 200
 /** A quarter of a second. What takes longer has a thread of its own, so that nothing else waits for it. */
 const maxShortSteps = 2_500_000
 /** Texts that wait for a thread. */
 const maxPendingCharacters = 128 * 1024 * 1024
 
-/** Far more than detectors need: only patterns that are expensive for this text take longer. */
+/** Time limit, far more than detectors need: only patterns that are expensive for this text take longer. */
 const defaultTimeLimit = { milliseconds: 5_000, perCharacter: 0.005 }
 
 interface ScanThread {

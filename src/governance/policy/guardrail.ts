@@ -74,7 +74,7 @@ export interface Guardrail extends Record<`enforce_zdr_${ZdrGroup}`, OptionalBoo
   enable_free_model_training: OptionalBoolean
   enable_paid_model_training: OptionalBoolean
   enforce_zdr: OptionalBoolean
-  /** It only records what it would do. */
+  /** Whether it only records what it would do. */
   dry_run: boolean
   unscannable_content: UnscannableAction | null
   moderation: ModerationRule | null

@@ -21,7 +21,7 @@ export class JwksUnavailableError extends Error {}
 
 /** A key that the issuer withdrew is not accepted for longer. */
 const freshMs = 10 * 60_000
-/** Between two loads because of a key that is not known: a token costs nothing to forge. */
+/** Time between two loads because of a key that is not known: a token costs nothing to forge. */
 const unknownKeyMs = 10_000
 /** Delay after a failure. */
 const retryMs = 10_000
@@ -147,7 +147,7 @@ const publicMembers: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['OKP', ['crv', 'x']],
 ])
 
-/** Only public keys for signatures: the members of others are not even read. */
+/** Converts a public key for signatures; the members of other keys are not even read. */
 function toPublicJwk(key: Record<string, unknown>): JWK | undefined {
   const required = publicMembers.get(key.kty)
   if (!required?.every((name) => typeof key[name] === 'string')) return undefined

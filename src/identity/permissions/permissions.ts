@@ -6,7 +6,7 @@ interface PermissionInfo {
   /** The kinds of API keys that can have it; `none`: only members who are signed in. */
   keys: 'inference' | 'management' | 'any' | 'none'
   scope: ScopeLevel
-  /** Only in the organization that operates this installation. */
+  /** Restricts it to the organization that operates this installation. */
   operatorOnly?: true
 }
 

@@ -50,7 +50,7 @@ export function selectLargestGroups(groups: readonly Group[], body: QueryBody, m
     .map(({ group }) => group)
 }
 
-/** Only a metric that adds up ranks groups. */
+/** Resolves the metric that ranks groups: only one that adds up can. */
 export function resolveRankingMetric(body: QueryBody): Metric {
   const [first] = [body.order_by?.field ?? '', ...body.metrics]
     .flatMap((name) => metricsByName.get(name) ?? [])
@@ -67,7 +67,7 @@ function createSortKey(body: QueryBody): (group: Group) => string | number | nul
   return (group) => metric?.value(group) ?? null
 }
 
-/** Newest first with a granularity, largest first without one. */
+/** Resolves the default order: newest first with a granularity, largest first without one. */
 function resolveDefaultOrder({ granularity, dimensions, metrics }: QueryBody): string {
   if (granularity) return 'date'
   return dimensions.find((name) => name === 'generation_id') ?? metrics[0] ?? ''

@@ -29,7 +29,7 @@ function costMetric(name: string, label: string, measures: MeasureName[], traits
   return { ...defaultTraits, ...traits, name, label, format: 'currency', measures, value }
 }
 
-/** There is no recorded data to compute it from. */
+/** Creates a metric for which no data is recorded. */
 function unavailableMetric(
   name: string,
   label: string,

@@ -4,7 +4,7 @@ import { utcDay } from '../../../platform/time/time.ts'
 
 const dayMs = 86_400_000
 const defaultDays = 30
-/** Nothing is older. */
+/** Earliest day: no data is older. */
 const firstDay = '2025-01-01'
 
 export const periodQuery = {

@@ -101,7 +101,7 @@ function toStepLine({ kind, name, quantity, cost_nanos }: LineRow): Line {
   return { kind, name, quantity, unit: 'step', rate: null, amount: cost_nanos * nano }
 }
 
-/** Nothing, if it is nothing. */
+/** Builds a line of an extra amount; none if it is zero. */
 function toExtra(kind: string, amount: bigint): Line[] {
   return amount === 0n ? [] : [{ kind, quantity: 1, unit: 'amount', rate: null, amount }]
 }

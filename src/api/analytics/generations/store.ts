@@ -81,7 +81,7 @@ export async function insertFeedback(db: Db, clock: Clock, feedback: NewFeedback
 
 const dayMs = 24 * 60 * 60_000
 
-/** Few enough that no other statement waits for a lock. */
+/** Rows per batch: few enough that no other statement waits for a lock. */
 const deleteBatchSize = 500
 
 /** Deletes content older than the retention period in small batches. Returns how many rows. */

@@ -21,7 +21,7 @@ type OrderName = (typeof orderNames)[number]
 
 type SortKey = (model: Model, metrics: LiveMetrics) => number | undefined
 
-/** There is no data for this order, so it changes nothing. */
+/** Sort key of an order without data, which changes nothing. */
 const noSortKey: SortKey = () => undefined
 
 const totalPrice: SortKey = (model) => {

@@ -20,7 +20,7 @@ export type GuardrailSettings = Omit<
   'id' | 'organization_id' | 'workspace_id' | 'created_at' | 'updated_at'
 >
 
-/** Far more than the catalog has. */
+/** Maximum names, far more than the catalog has. */
 const maxNames = 1000
 
 const name = nameField(200)

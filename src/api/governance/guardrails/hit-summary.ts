@@ -11,7 +11,7 @@ import { type KeyName, loadKeyNames } from './store.ts'
 const dayMs = 86_400_000
 const maxDays = 31
 const defaultDays = 7
-/** Newest first; a busier range has to be split. */
+/** Hits that are counted, newest first; a busier range has to be split. */
 const maxCounted = 100_000
 const maxGroups = 5000
 

@@ -8,7 +8,7 @@ const action = z
   .enum(['flag', 'block'])
   .describe('`block` refuses what the model flags with 403; `flag` only records it.')
 
-/** Far more than any model has. */
+/** Maximum categories, far more than any model has. */
 const maxCategories = 100
 
 export const moderationBody = z.strictObject({

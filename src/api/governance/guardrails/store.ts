@@ -304,7 +304,7 @@ export async function unassignGuardrail(
 
 export type KeyName = Pick<ApiKey, 'hash' | 'name'>
 
-/** Well below the number of parameters that either database accepts in one statement. */
+/** Keys per statement: well below the number of parameters that either database accepts. */
 const keysPerStatement = 500
 
 /** Loads key names by id; deleted keys are absent. */

@@ -6,7 +6,7 @@ import { asObject, asObjects, asString, type JsonObject } from '../../../platfor
 const plainFields: ReadonlySet<string> = new Set(['role', 'type', 'id', 'status'])
 const maxDepth = 20
 
-/** Any other is the user's. */
+/** Roles of texts; any other is the user's. */
 const roles = new Map<string, TextPlace['role']>([
   ['system', 'system'],
   ['developer', 'developer'],

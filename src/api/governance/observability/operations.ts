@@ -47,7 +47,7 @@ import { findSharing, findWeakening } from './weakening.ts'
 
 const tag = 'Observability'
 
-/** Per destination type in one workspace. */
+/** Maximum destinations of one type in one workspace. */
 const maxPerType = 5
 
 const idParam = z.object({ id: z.uuid().toLowerCase() })

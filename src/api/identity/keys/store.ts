@@ -22,7 +22,7 @@ interface KeyFilter {
   text: string | undefined
 }
 
-/** Newest first, without management keys and the keys of sessions. */
+/** Lists keys, newest first, without management keys and the keys of sessions. */
 export async function listKeys(db: Db, where: KeyFilter): Promise<ApiKey[]> {
   if (where.text !== undefined) return searchPage(db, where, where.text)
   let page = db

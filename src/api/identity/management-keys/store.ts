@@ -6,7 +6,7 @@ import type { ApiKeyTable } from '../../../platform/db/schema.ts'
 import { type Clock, isoNow } from '../../../platform/time/clock.ts'
 import type { Pagination } from '../../../platform/validation/query-params.ts'
 
-/** Newest first. */
+/** Lists management keys, newest first. */
 export async function listManagementKeys(
   db: Db,
   organizationId: string,

@@ -12,7 +12,7 @@ export const challengeMethod = z.enum(['S256', 'plain'])
 /** The URL length that browsers and proxies support in common. */
 const maxUrlLength = 2048
 
-/** Any https URL, and http on loopback. Parsed once: later code uses the parsed URL only. */
+/** Parses a callback: any https URL, and http on loopback. Later code uses the parsed URL only. */
 function parseCallback(text: string): URL | undefined {
   const written = /^https?:\/\/([^\s\\/?#]+)(?:[/?][^\s\\#]*)?$/i.exec(text)?.[1]
   if (written === undefined || !URL.canParse(text)) return undefined

@@ -5,7 +5,7 @@ import { fetchPage, type RowPage } from '../../../platform/db/page.ts'
 import type { Pagination } from '../../../platform/validation/query-params.ts'
 
 interface MemberFilter {
-  /** Only members of these. Null: all of the organization. */
+  /** Workspaces whose members are selected; null: all members of the organization. */
   workspaceIds: readonly string[] | null
   ids: readonly string[] | undefined
   /** Text to find in the name, address or id. */

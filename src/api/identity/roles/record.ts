@@ -12,7 +12,7 @@ function permissionField(names: readonly Permission[], problem: string) {
 
 export const permission = permissionField(permissionNames, 'is not a permission')
 
-/** Only these can be granted for the records that a member created. */
+/** Permissions that can be granted for the records that a member created. */
 const ownPermission = permissionField(
   permissionNames.filter((name) => infoOf(name).scope === 'own'),
   'is not a permission that can be granted for the records a member created',

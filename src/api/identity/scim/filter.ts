@@ -3,12 +3,12 @@ import { enterpriseUrn, isObject, type Json, ScimError } from './protocol.ts'
 
 /** An equality that SQL can express. */
 export interface Term {
-  /** Lower case, such as `username` or `emails.value`. */
+  /** Path in lower case, such as `username` or `emails.value`. */
   path: string
   value: string | boolean
 }
 
-/** Whether SQL decides an equality of this attribute exactly, or may return too many rows. */
+/** Fields of a filter: `exact` if SQL decides their equality, `narrowing` if it may return too many rows. */
 export type FilterableFields = ReadonlyMap<string, 'exact' | 'narrowing'>
 
 export interface FilterPlan {
@@ -21,7 +21,7 @@ export interface FilterPlan {
   matches(resource: Json): boolean
 }
 
-/** More than any provider sends, and few enough that expanding them stays cheap. */
+/** Maximum operators: more than any provider sends, and few enough that expanding them stays cheap. */
 const maxOperators = 16
 const maxFilterLength = 4096
 

@@ -10,7 +10,7 @@ import {
 
 export const maxResults = 200
 const defaultResults = 100
-/** Larger than any list, and in range for both databases. */
+/** Maximum of an index or count: larger than any list, and in range for both databases. */
 const maxInteger = 1_000_000_000
 
 /** `startIndex` counts from one; RFC 7644, 3.4.2.4 defines lower values. */

@@ -152,7 +152,7 @@ export function notFoundError(kind: 'User' | 'Group'): ScimError {
 }
 
 const maxBodyBytes = 1024 * 1024
-/** Enough for a group of about ten thousand members. */
+/** Maximum values of a body: enough for a group of about ten thousand members. */
 const maxValues = 50_000
 
 export async function readObject({ gateway, request }: ScimContext): Promise<Json> {

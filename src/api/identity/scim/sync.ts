@@ -93,7 +93,7 @@ function enqueueJob(gateway: Gateway, job: SyncJob): void {
   )
 }
 
-/** Never throws, because it runs in the background. */
+/** Runs a job in the background, and so never throws. */
 async function runJob(gateway: Gateway, job: SyncJob): Promise<void> {
   const { db, clock, log } = gateway
   const organizationId = job.organization_id

@@ -120,7 +120,7 @@ export const sessionOperations = [
   deleteMemberSessions,
 ]
 
-/** Only members who are signed in have the permissions of their own account. */
+/** The id of the member: only members who are signed in have the permissions of their own account. */
 function userIdOf({ userId }: Caller): string {
   return userId ?? ''
 }

@@ -96,7 +96,7 @@ async function mailLink(gateway: Gateway, request: Request): Promise<Response> {
   return renderMailSentPage(gateway, email)
 }
 
-/** That a member has at a time, however many clients request them. */
+/** Mailed links of a member at a time, however many clients request them. */
 const maxMailedLinks = 5
 
 /** Undefined if there are enough. The member is locked, so that concurrent requests are counted. */

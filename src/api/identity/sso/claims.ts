@@ -19,7 +19,7 @@ function readClaim(claims: Claims, name: string): unknown {
   return value
 }
 
-/** Some providers send booleans as text or numbers. */
+/** Reads a boolean: some providers send it as text or a number. */
 function isTrue(value: unknown): boolean {
   return value === true || value === 'true' || value === 1 || value === '1'
 }

@@ -24,7 +24,9 @@ export interface SubjectToken {
   expiresAt: number
 }
 
-/** Between the clocks of issuer and gateway, for tokens that begin to be valid. None for those that expired. */
+/**
+ * Tolerance between the clocks of issuer and gateway, for tokens that begin to be valid. None for those that expired.
+ */
 const skewSeconds = 60
 const maxScopes = 100
 /** Jobs keep running while their issuer cannot be reached. */
@@ -33,7 +35,7 @@ const staleMs = 60 * 60_000
 /** Tokens for other purposes (of logout, of DPoP, of security events) have other types. */
 const acceptedTypes = ['jwt', 'at+jwt']
 
-/** They name or contain a key, or change how a signature is verified. */
+/** Headers that name or contain a key, or change how a signature is verified. */
 const refusedHeaders = ['crit', 'b64', 'jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256', 'zip']
 
 const seconds = z.number().min(0).max(1e11)

@@ -68,7 +68,7 @@ function renameSeed(body: JsonObject): JsonObject {
 
 export const chatOperations = [createChatCompletion]
 
-/** Only POST /responses resolves stored state: ignoring it silently would change the conversation. */
+/** Rejects stored state, which only POST /responses resolves: ignoring it silently would change the conversation. */
 function rejectStoredReferences({ previous_response_id, conversation, background, input }: JsonObject): void {
   const problem = 'is supported by POST /responses only'
   if (conversation) throw invalidFieldError('conversation', problem)

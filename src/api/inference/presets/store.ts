@@ -10,7 +10,7 @@ import type { Pagination } from '../../../platform/validation/query-params.ts'
 export type Preset = Selectable<PresetTable>
 export type PresetVersion = Selectable<PresetVersionTable>
 
-/** Most recently updated first; ties are broken by id. */
+/** Lists presets, most recently updated first; ties are broken by id. */
 export async function listPresets(
   db: Db,
   organizationId: string,

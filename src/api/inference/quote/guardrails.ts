@@ -17,7 +17,7 @@ export interface GuardrailRule {
   field: string
   layers: Layer[]
   effect: string
-  /** Only recorded. */
+  /** Whether its matches are only recorded. */
   dry_run: boolean
   /** The number of endpoints it excludes for this request. */
   excludes: number

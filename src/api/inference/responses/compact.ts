@@ -8,7 +8,7 @@ import { handleInference } from '../../../inference/serve.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { asObject, asString, type JsonObject } from '../../../platform/json/json-values.ts'
 
-/** Has the request's model summarize the conversation. */
+/** Lets the request's model summarize the conversation. */
 export async function compactConversation(
   gateway: Gateway,
   incoming: Omit<IncomingRequest, 'format'>,

@@ -9,7 +9,7 @@ export function validateFilename(filename: string | undefined): string {
   return filename
 }
 
-/** Some libraries send the full path on the client's disk: only its last segment is used. */
+/** Strips the path on the client's disk, which some libraries send: only its last segment is used. */
 export function stripAbsolutePath(filename: string | undefined): string | undefined {
   return filename !== undefined && /^(?:[A-Za-z]:)?[\\/]/.test(filename)
     ? filename.split(/[\\/]/).at(-1)

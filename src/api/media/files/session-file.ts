@@ -6,10 +6,10 @@ import { newUuid } from '../../../platform/crypto/ids.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { resolveSessionPath } from './disk.ts'
 
-/** Per workspace. Abandoned sessions stay on disk until they are swept. */
+/** Maximum per workspace. Abandoned sessions stay on disk until they are swept. */
 const maxUnfinishedUploads = 16
 
-/** Longer than any pause of a client: a writer silent for longer has crashed. */
+/** Margin longer than any pause of a client: a writer silent for longer has crashed. */
 const staleMarginMs = 60_000
 
 interface SessionRef {

@@ -33,7 +33,7 @@ export const uploadPurposes = ['assistants', 'batch', 'fine-tune', 'vision', 'us
 export type Purpose = (typeof uploadPurposes)[number]
 export const purposes = [...uploadPurposes, 'assistants_output', 'batch_output', 'fine-tune-results'] as const
 
-/** Has the fields of every shape, so that each library finds those it knows. */
+/** Fields of every shape, so that each library finds those it knows. */
 const sharedFields = {
   id: z.string(),
   type: z.literal('file'),

@@ -3,7 +3,7 @@ import { detectOfficeType } from './office.ts'
 import { readAt } from './read-at.ts'
 import { detectTextType, looksLikeText } from './text.ts'
 
-/** More than any signature needs, and enough to distinguish text from binary data. */
+/** Bytes that are read: more than any signature needs, and enough to distinguish text from binary data. */
 export const headBytes = 4096
 
 type Signature = { type: string; marks: [offset: number, bytes: string][] }

@@ -6,10 +6,10 @@ import { listStores } from '../../../storage/file-storage.ts'
 import { partialSuffix, resolveUploadsFolder } from './disk.ts'
 import { filterIdsWithRow } from './store.ts'
 
-/** Longer than any upload in progress. */
+/** Age of an abandoned file: longer than any upload in progress. */
 export const abandonedAfterMs = 60 * 60 * 1000
 
-/** Only generated ids, with a suffix until the upload is complete. Anything else is not ours to delete. */
+/** Names of generated ids, with a suffix until the upload is complete. Anything else is not ours to delete. */
 const storedNamePattern = new RegExp(`^(hg_file_[0-9a-f]+)(\\${partialSuffix})?$`)
 
 /** Removes what a crash left behind in any store: incomplete uploads and bytes without a row. Returns how many. */

@@ -69,7 +69,7 @@ function isNdjson(lines: string[], filename: string): boolean {
   return lines.length >= (hasNdjsonName ? 1 : 2) && lines.every(isJson)
 }
 
-/** Too long to parse: starts like JSON and ends with the matching bracket. */
+/** Recognizes JSON that is too long to parse: it starts like JSON and ends with the matching bracket. */
 function isLongJson(beginning: string, last: string): boolean {
   const start = /^\s*(?:\{\s*["}]|\[\s*(?:[[{"\]\d-]|true|false|null))/.exec(beginning)?.[0].trim()
   return start !== undefined && last === (start.startsWith('{') ? '}' : ']')

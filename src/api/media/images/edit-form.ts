@@ -16,7 +16,7 @@ export interface EditForm {
   attached: AttachedImages
 }
 
-/** Longer than any prompt a vendor accepts. */
+/** Maximum bytes of a text, longer than any prompt a vendor accepts. */
 const maxTextBytes = 256 * 1024
 const maxParts = 64
 

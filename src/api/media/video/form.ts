@@ -7,7 +7,7 @@ import { asObject, type JsonObject } from '../../../platform/json/json-values.ts
 import { readImageSize } from '../../../platform/media/image-info.ts'
 import { validateInput } from '../../../platform/validation/validate-input.ts'
 
-/** More than any request has. */
+/** Maximum fields, more than any request has. */
 const maxFields = 100
 
 /** The request as the OpenAI SDKs send it: `a[b]` is a field of an object, and a picture becomes a data URL. */

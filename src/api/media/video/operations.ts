@@ -203,7 +203,7 @@ function producesVideo(model: Model): boolean {
   return hasOutput(model, 'video')
 }
 
-/** Some endpoint speaks a format of video jobs. */
+/** Whether some endpoint of the model speaks a format of video jobs. */
 function canMakeVideos(model: Model): boolean {
   return producesVideo(model) && model.endpoints.some((endpoint) => findVideoWireFormat(endpoint))
 }

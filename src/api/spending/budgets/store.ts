@@ -17,7 +17,7 @@ function isAfter({ created_at, id }: TimePosition): RawBuilder<boolean> {
   return sql<boolean>`(created_at, id) > (${created_at}, ${id})`
 }
 
-/** Only the given ones, unless `ids` is null. */
+/** Lists the given workspaces, or all if `ids` is null. */
 export function listWorkspacesAfter(
   db: Db,
   organizationId: string,

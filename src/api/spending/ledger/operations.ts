@@ -9,7 +9,7 @@ import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 /** Each reads whole tables. */
 const checkLimit: RateLimit = { name: 'checks of the ledger', perMinute: 2, perDay: 200 }
 
-/** Less than connections may be idle. */
+/** Maximum time of a check, less than connections may be idle. */
 const maxCheckMs = 90_000
 
 const finding = z.strictObject({

@@ -10,7 +10,7 @@ import { measureQueues } from './queues.ts'
 import { countNodes, readDatabaseBytes, sampleOverhead } from './store.ts'
 import { listWarnings } from './warnings.ts'
 
-/** It counts rows, so it is not for polling every second. */
+/** Rate limit of an operation that counts rows, and is not for polling every second. */
 const systemLimit: RateLimit = { name: 'the state of the installation', perMinute: 30, perDay: 20_000 }
 
 const overheadWindowMs = 24 * 3_600_000

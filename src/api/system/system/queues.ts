@@ -5,7 +5,7 @@ export interface Queue {
   name: string
   description: string
   waiting: number
-  /** There are more than were counted. */
+  /** Whether there are more than were counted. */
   is_capped: boolean
 }
 

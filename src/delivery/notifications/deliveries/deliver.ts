@@ -14,7 +14,7 @@ import {
 const minuteMs = 60_000
 /** Delays before each further attempt. After the last one, the message is given up. */
 const retryDelaysMs = [1, 5, 30, 120, 720].map((minutes) => minutes * minuteMs)
-/** Longer than an attempt can take. */
+/** Duration of a lease, longer than an attempt can take. */
 const leaseMs = 3 * minuteMs
 /** Sent at the same time. */
 const maxMessages = 8

@@ -3,7 +3,7 @@ import { fundingKinds } from '../../../ledger/entries.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import type { FailingEndpointTable } from '../../../platform/db/schema.ts'
 
-/** Well below the number of parameters that either database accepts in one statement. */
+/** Ids per statement: well below the number of parameters that either database accepts. */
 const maxIds = 500
 
 async function loadInChunks<Id, Row>(

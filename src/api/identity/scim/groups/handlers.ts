@@ -41,7 +41,7 @@ import {
 
 /** The maximum number of groups scanned for a filter that SQL cannot express. */
 const maxScanned = 2000
-/** More would make a response of many megabytes. */
+/** Members in a response: more would make it many megabytes long. */
 const maxMembersShown = 100_000
 
 export const findGroups: FindResources = async (context, page) => {

@@ -19,7 +19,7 @@ export interface PatchStep {
 /** RFC 7643, 3.1, and the list of schemas. */
 const commonAttributes = new Set(['schemas', 'id', 'externalid', 'meta'])
 
-/** More values than any real attribute has. */
+/** Maximum values of an attribute, more than any real one has. */
 const maxValues = 100
 
 /** Validates the attributes of the schema and drops all others, and groups. */

@@ -27,7 +27,7 @@ export interface UserRow {
 export interface UserInput {
   userName: string
   externalId: string | null
-  /** Lower case. Undefined if the request has none. */
+  /** Address in lower case; undefined if the request has none. */
   email: string | undefined
   firstName: string | null
   lastName: string | null
@@ -43,7 +43,7 @@ export interface UserGroup {
   display_name: string
 }
 
-/** Only the primary e-mail has a column; the others are matched in the stored JSON. */
+/** Fields of filters. Only the primary e-mail has a column; the others are matched in the stored JSON. */
 export const userFields: FilterableFields = new Map([
   ['id', 'exact'],
   ['externalid', 'exact'],
