@@ -11,7 +11,7 @@ export interface AllocationUsage {
 const spec = { model: 'whole', promptBytes: 880, streamed: false }
 const connectionCount = 8
 const blocks = 5
-/** Nothing is freed meanwhile: some gateways need a few hundred KB for a request. */
+/** Memory that must be available: nothing is freed meanwhile, and some gateways need a few hundred KB for a request. */
 const requiredBytes = 4 * 2 ** 30
 
 /**

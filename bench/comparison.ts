@@ -11,7 +11,7 @@ export interface Comparison {
   metric: string
   here: number
   there: number
-  /** Per cent more than the other checkout. */
+  /** Difference to the other checkout, in per cent of it. */
   change: Estimate
   pairs: number
   /** The machine was busy in most of them. */

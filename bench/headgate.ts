@@ -14,7 +14,7 @@ export interface HeadgateOptions {
   preload?: string
   databaseUrl?: string
   environment?: Record<string, string>
-  /** More sections of headgate.yaml. */
+  /** Additional sections of headgate.yaml. */
   settings?: Record<string, unknown>
   /** A folder for CPU profiles. */
   profileDir?: string | null

@@ -1,7 +1,7 @@
 // How much of the machine was used by others while a block ran: other processes, and the hypervisor's other guests.
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** More than this share of the CPU time of the machine makes a block too disturbed to believe. */
+/** Share of the CPU time of the machine above which a block is too disturbed to believe. */
 export const disturbanceLimit = 0.1
 
 /** All in clock ticks. */

@@ -24,7 +24,7 @@ export type Samples = Record<string, Partial<Record<CandidateName, Sample[]>>>
 /** Maximum factor by which a warm-up is longer on a machine that is too slow or too busy for the requests. */
 const maxWarmUpFactor = 4
 
-/** Enough requests for the runtime to compile hot code: a gateway runs for weeks, not for seconds. */
+/** Sends enough requests for the runtime to compile hot code: a gateway runs for weeks, not for seconds. */
 export async function warmUp(candidate: Candidate, scenarios: Scenario[], effort: Effort): Promise<void> {
   const shares = scenarios.reduce((sum, row) => sum + row.warmUp, 0)
   // A single row gets half of the time, many rows share more than all of it.

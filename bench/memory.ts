@@ -13,7 +13,7 @@ export interface MemoryUsage {
 }
 
 const holdRequest = { model: 'hold', promptBytes: 880, streamed: true }
-/** Longer than freed memory is kept: see `MIMALLOC_PURGE_HOLES_MIN_INTERVAL`. */
+/** Time without requests, longer than freed memory is retained: see `MIMALLOC_PURGE_HOLES_MIN_INTERVAL`. */
 const idleMs = 5000
 const leaveTimeoutMs = 4000
 const warmStreams = 100

@@ -10,7 +10,7 @@ const organizations = 50
 const keysOfLargest = 1000
 const keysOfOthers = 1000
 const dayMs = 86_400_000
-/** More than thirty whole days. */
+/** Days of records: more than thirty whole ones. */
 const days = 30.9
 /** Half of them in the first organization; in each, few keys send most requests. */
 const keyNumber = sql<number>`case when u < 500 then v * v / 1000 * w / 1000

@@ -27,7 +27,7 @@ export interface RequestSpec {
   streamed: boolean
   /** A request for an embedding, in this encoding. */
   embedding?: 'float' | 'base64'
-  /** Only for candidates that translate; the others get the same request in the chat format. */
+  /** Translation for candidates that can translate; the others get the same request in the chat format. */
   translation?: Translation
 }
 

@@ -55,7 +55,7 @@ const connections = 32
 const paceMs = 8
 const smallPromptBytes = 880
 const longPromptBytes = 300_000
-/** Few enough that no request waits for another, so that latency is not queueing. */
+/** Requests per second: few enough that none waits for another, so that latency is not queueing. */
 const lightRate = 200
 
 const gateways = ['relay', 'headgate', 'against'] as const

@@ -28,15 +28,15 @@ export interface Row {
   p99: Figure | null
   firstP50: Figure | null
   firstP99: Figure | null
-  /** More than `direct`. */
+  /** Latency beyond that of `direct`. */
   addedP50: Figure | null
   addedP99: Figure | null
   addedFirstP50: Figure | null
   addedFirstP99: Figure | null
-  /** More than `relay`. */
+  /** Latency beyond that of `relay`. */
   overRelayP50: Figure | null
   overRelayFirstP50: Figure | null
-  /** More than the same gateway without its ledger. */
+  /** Figures beyond those of the same gateway without its ledger. */
   ledgerMicros: Figure | null
   ledgerP99: Figure | null
   disturbance: Disturbance
@@ -49,7 +49,7 @@ export interface Disturbance {
   rounds: number
   /** Rounds left out because the block of the candidate, or of the relay, was disturbed. */
   leftOut: number
-  /** More than half of the rounds were disturbed, so all of them count. */
+  /** Whether more than half of the rounds were disturbed, so that all of them count. */
   isDoubtful: boolean
 }
 

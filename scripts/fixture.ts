@@ -29,7 +29,7 @@ const name =
 const hasServerTools = name >= '026-generation-lines'
 const folder = resolve('test/fixtures/schemas', name)
 
-/** They end when the server is killed. One that is not referenced would be closed by the garbage collector. */
+/** Replies that end when the server is killed. One that is not referenced would be closed by the garbage collector. */
 const openReplies: Promise<Response | null>[] = []
 
 interface HoldRow {

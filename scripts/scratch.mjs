@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const memory = '/dev/shm'
-/** Several times what the tests use. */
+/** Space that must be free: several times what the tests use. */
 const neededBytes = 4 * 1024 ** 3
 
 /** Makes it the temporary folder of this process and those it starts; returns how to remove it. */

@@ -258,7 +258,7 @@ function checkSideEffects({ path, text }: Module): void {
     )
 }
 
-/** Everything that is sent to a provider passes the guardrails. */
+/** Checks that everything which is sent to a provider passes the guardrails. */
 function checkGuards({ path, text }: Module): void {
   if (senderImport.test(text) && !senders.has(path)) problems.push(`${path}: sends requests to providers`)
   // The guardrails have a prompt classified that has passed its filters.

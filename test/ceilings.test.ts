@@ -61,7 +61,7 @@ describeOnEachDatabase(
       ],
     ]
 
-    /** There are more built-in roles with a place than the ceiling. */
+    /** Assigns a built-in role in a place: there are more such combinations than the ceiling. */
     async function assignRole(index: number): Promise<TestResponse> {
       const { owner, workspace } = server().own
       const role_id = ['viewer', 'billing', 'auditor', 'developer'][index % 4]

@@ -86,7 +86,7 @@ async function folder(): Promise<string> {
 }
 
 const root = process.cwd()
-/** Otherwise every stop would wait for balancers. */
+/** Settings without which every stop would wait for balancers. */
 const noDelay = 'limits: { drain_delay: 0 }\n'
 const defaultFolder = mkdtempSync(join(tmpdir(), 'headgate-process-'))
 const defaultSettings = join(defaultFolder, 'headgate.yaml')

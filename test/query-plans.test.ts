@@ -6,7 +6,7 @@ import { describeOnEachDatabase, type TestServer } from './support/harness.ts'
 import { seedLargeInstallation } from './support/large-installation.ts'
 import { explainQuery, recordQueries, type SentQuery } from './support/query-plans.ts'
 
-/** They grow with traffic, or have as many rows as there are keys. */
+/** Tables that grow with traffic, or have as many rows as there are keys. */
 const largeTables = [
   'generations',
   'refused_requests',

@@ -12,7 +12,7 @@ export function shiftLeft(value: number, places: number): string {
   return placePoint(digits, scale + places)
 }
 
-/** Enough decimals that rounding never changes a charge. */
+/** Number of decimals, enough that rounding never changes a charge. */
 const quotientDecimals = 18
 
 /** Divides by units that do not divide evenly, such as an hour into seconds. */

@@ -27,7 +27,7 @@ export function isTextMode(mode: string): boolean {
   return mode === 'chat' || mode === 'responses'
 }
 
-/** Some image models reply with text too. */
+/** The outputs of a model: some image models reply with text, too. */
 export function outputOf({ mode, fields }: PriceEntry): OutputModalities | undefined {
   const listed = fields.supported_output_modalities
   const hasText = mode === 'image_generation' && Array.isArray(listed) && listed.includes('text')

@@ -113,7 +113,7 @@ function listTierOffers(offer: Offer, entry: PriceEntry): Offer[] {
   })
 }
 
-/** It has every kind of price that the default tier has, for prompts of every length. */
+/** Whether the tier has every kind of price that the default tier has, for prompts of every length. */
 function isCompleteTier(tier: Pricing, standard: Pricing): boolean {
   const sizes = new Set(tier.overrides?.map((override) => override.min_prompt_tokens))
   return (

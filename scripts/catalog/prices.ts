@@ -9,7 +9,7 @@ type ConditionalKey = Exclude<
   'min_prompt_tokens' | 'utc_start' | 'utc_end' | 'utc_days'
 >
 
-/** Per million tokens in the source, per token in the catalog. */
+/** Prices per million tokens in the source, per token in the catalog. */
 const tokenKeys: Record<string, PriceKey> = {
   input_mtok: 'prompt',
   output_mtok: 'completion',
@@ -24,7 +24,7 @@ const tokenKeys: Record<string, PriceKey> = {
   output_reasoning_mtok: 'internal_reasoning',
 }
 
-/** Per thousand in the source, per unit in the catalog. */
+/** Prices per thousand in the source, per unit in the catalog. */
 const countKeys: Record<string, PriceKey> = { requests_kcount: 'request', web_searches_kcount: 'web_search' }
 
 /**

@@ -13,7 +13,7 @@ export interface Seller {
   modes?: string[]
   /** Names of no model of its own: aliases, retired ones, and those without a format or with an incomplete price. */
   skip?: RegExp
-  /** Only these names. */
+  /** Names of its models, if not all. */
   only?: RegExp
   /** Resolves names or rows that deviate from the usual form; undefined if the model is not served. */
   resolve?: (name: string, entry: PriceEntry) => SellerModel | undefined

@@ -1,6 +1,6 @@
 /** Documentation that does not follow from the definition of a provider. */
 export interface ProviderNotes {
-  /** More examples for headgate.yaml. */
+  /** Additional examples for headgate.yaml. */
   yaml?: [title: string, text: string][]
   /** The variable of an API key, if the usual one holds another kind of credential. */
   tokenVariable?: string

@@ -149,7 +149,7 @@ async function createStructure(server: TestServer): Promise<string[]> {
   return secrets
 }
 
-/** More by day than by night. */
+/** Sends the requests of an hour: more by day than by night. */
 async function sendHour(server: TestServer, keys: string[], dice: Dice, hour: number): Promise<void> {
   const isDay = hour % 24 >= 6 && hour % 24 <= 18
   const count = isDay ? dice.between(0, 3) : dice.between(0, 1)

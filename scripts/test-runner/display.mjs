@@ -24,7 +24,7 @@ export class Display {
     }
   }
 
-  /** Above the line of progress. */
+  /** Prints above the line of progress. */
   print(text) {
     this.clear()
     this.#output.write(text)

@@ -9,7 +9,9 @@ const total = /^\s*(\d+) (pass|fail|skip|errors?)$/
 /** The end of what the tests of one file print. */
 const maxLines = 300
 
-/** Several processes write at once: an error may follow the line of its test, but always under its file. */
+/**
+ * Results of several processes that write at once: an error may follow the line of its test, but always under its file.
+ */
 export class Results {
   #show
   #file = ''

@@ -24,7 +24,7 @@ describeInChromium('Budgets in the console', (chromium) => {
     await person.signIn(server.own.owner.id)
     return person
   }
-  /** It holds more than a cent, and costs next to nothing. */
+  /** Sends a request that holds more than a cent, and costs next to nothing. */
   const sendRequest = async () => {
     const message = { role: 'user', content: 'Hello' }
     const body = { model: 'sandbox/echo', max_tokens: 1_000_000, messages: [message] }

@@ -85,7 +85,7 @@ describeInChromium('A newcomer in the console', (chromium) => {
   }, 120_000)
 })
 
-/** Nothing of it has become an element, and nothing is wider than the screen. */
+/** Expects that no text has become an element, and nothing is wider than the screen. */
 async function expectHarmless(page: Page): Promise<void> {
   expect(await page.locator('main img, main script, main iframe, [onload], [onerror]').count()).toBe(0)
   expect(await page.locator('a[href^="javascript:" i]').count()).toBe(0)

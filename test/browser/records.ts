@@ -10,7 +10,7 @@ const operations = await loadOperations()
 export type TextFactory = (word: string, field: string) => string
 
 const creating = /^(create|put|assign|add|grant|upload)/
-/** They change how the owner signs in, need a machine with containers, or make nothing that is kept. */
+/** Operations that change how the owner signs in, need a machine with containers, or create nothing that is stored. */
 const excluded = /^(createAccount|createAuthCode|createBatch|createMessageBatch|createScimSyncJob)/
 
 /** Fields that people and clients fill with text. */

@@ -16,7 +16,7 @@ export const wide: View = { viewport: { width: 1280, height: 860 } }
 export interface Tour {
   name: string
   options: SessionOptions
-  /** That of a phone by default. */
+  /** View of the visitor, a phone by default. */
   view?: View
   /** Other sizes in which the layout of each screen is inspected. */
   alsoIn?: readonly View[]

@@ -8,7 +8,7 @@ const lab = useLab()
 
 const client = (key?: string) => openRouterClient(lab(), key)
 
-/** Everything an iterator of pages has. */
+/** Collects everything an iterator of pages has. */
 async function pages<T>(iterator: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []
   for await (const page of iterator) all.push(page)

@@ -41,7 +41,7 @@ export function vertexClient(lab: Lab, apiVersion?: string): GoogleGenAI {
   return new GoogleGenAI({ vertexai: true, apiKey: lab.key, httpOptions })
 }
 
-/** This SDK validates every response against its schema. */
+/** Creates a client of an SDK that validates every response against its schema. */
 export function openRouterClient(lab: Lab, apiKey = lab.key): OpenRouter {
   return new OpenRouter({ apiKey, serverURL: `${lab.url}/api/v1`, retryConfig: { strategy: 'none' } })
 }

@@ -30,7 +30,7 @@ type Any = any
 interface ToolCase {
   /** Entries of `tools`, in each format that has the tool. */
   entries: Partial<Record<Format, object>>
-  /** More of the request. */
+  /** Additional fields of the request. */
   fields?: object
   /** The model's call. */
   calls: string

@@ -9,7 +9,7 @@ import { googleClient, openaiClient, openRouterClient, vertexClient } from './sd
 const lab = useLab()
 const model = 'sandbox/filmmaker'
 
-/** Does what is due minutes later: then the job is over. */
+/** Runs what is due minutes later: then the job is over. */
 async function finishJobs(): Promise<void> {
   const { gateway, clock } = lab().server
   for (let round = 0; round < 3; round++) {

@@ -16,7 +16,7 @@ import {
 
 const receiver = receivePlainEvents()
 
-/** More than a workspace may have. */
+/** Creates more webhooks than a workspace may have. */
 async function createWebhooks(server: TestServer, paths: string[]): Promise<void> {
   const { db, vault } = server.gateway
   const first = await createWebhook(server, receiver.url(paths[0]))

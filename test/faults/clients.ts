@@ -7,9 +7,9 @@ export interface RequestSpec {
   tokens?: number
   paceMs?: number
   tools?: object[]
-  /** It disconnects after so many events with content. */
+  /** Number of events with content after which it disconnects. */
   leaveAfter?: number
-  /** It disconnects after this time. */
+  /** Time after which it disconnects. */
   leaveAfterMs?: number
 }
 
@@ -25,9 +25,9 @@ export interface ClientOutcome {
   events: number
   /** `usage.cost` of the reply. */
   cost: number | null
-  /** It received the end of the reply. */
+  /** Whether it received the end of the reply. */
   ended: boolean
-  /** It received an error within a stream. */
+  /** Whether it received an error within a stream. */
   broken: boolean
 }
 

@@ -198,7 +198,7 @@ for (const kind of databaseKinds) {
   })
 }
 
-/** Under load, before it flushes its journal: the database lacks lines of it. */
+/** Kills a process under load, before it flushes its journal: the database lacks lines of it. */
 async function killBeforeFlush(scene: FaultScenario): Promise<void> {
   const gateway = await scene.start()
   const working = load(scene, gateway, await gateway.createKey())

@@ -13,7 +13,7 @@ import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
 const perPhase = isLong ? 5000 : 400
 const clients = 16
-/** Between two requests on the gateway's clock: its health windows pass several times within a phase. */
+/** Pause between two requests on the gateway's clock: its health windows pass several times within a phase. */
 const pauseMs = 250
 const storms = isLong ? 20 : 3
 

@@ -92,7 +92,7 @@ export class FaultScenario {
   }
 }
 
-/** Otherwise every stop would wait for balancers. */
+/** Adds settings without which every stop would wait for balancers. */
 function addDefaults(settings: string): string {
   const parsed = parse(settings) as { limits?: object }
   return JSON.stringify({ ...parsed, limits: { drain_delay: 0, ...parsed.limits } })
@@ -112,7 +112,7 @@ const shortLived = { BUN_JSC_useDFGJIT: 'false' }
 /** A gateway in a separate process, which can be killed. */
 export class GatewayProcess {
   readonly #process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
-  /** Once it accepts requests. */
+  /** Resolves once it accepts requests. */
   readonly ready: Promise<void>
   log = ''
   url = ''

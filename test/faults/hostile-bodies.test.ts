@@ -43,7 +43,7 @@ function patient({ url }: GatewayProcess) {
   }
 }
 
-/** It once took a minute. The bound is for busy machines. */
+/** Bound for busy machines. It once took a minute. */
 const boundMs = isLong ? 5000 : 3000
 
 test(

@@ -35,7 +35,7 @@ const sqlitePoints = [
 
 export const killPoints = { postgres: postgresPoints, sqlite: sqlitePoints }
 
-/** During the recovery of what a killed process left. */
+/** Points during the recovery of what a killed process left. */
 export const replayPoints = [
   'before the journal is flushed',
   'halfway through a flush',

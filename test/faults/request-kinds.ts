@@ -216,7 +216,7 @@ function streamed(kind: RequestKind): RequestKind {
   return { ...kind, name: `${kind.name}, streamed`, body: { ...kind.body, stream: true } }
 }
 
-/** Everything that a client can send to a model. */
+/** Kinds of all requests that a client can send to a model. */
 export const requestKinds: RequestKind[] = [
   ...plainKinds,
   ...failingKinds,

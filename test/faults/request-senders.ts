@@ -9,7 +9,7 @@ export interface Target {
   countExchanges: (() => number) | null
 }
 
-/** Few commands of a workspace run at the same time. */
+/** Requests at the same time: few commands of a workspace run at once. */
 const concurrency = { usual: 10, slow: 4 }
 
 /** Sends so many requests of a kind, several at a time, until the gateway has finished all of them. */

@@ -67,7 +67,7 @@ class Fountain {
     }
   }
 
-  /** Once the count no longer grows, every buffer on the way is full. */
+  /** Waits until the count no longer grows: then every buffer on the way is full. */
   async waitUntilFull(maxWritten: number): Promise<void> {
     for (let last = -1; last !== this.written && this.written < maxWritten; await Bun.sleep(50))
       last = this.written

@@ -106,7 +106,7 @@ async function longestWait(work: () => Promise<unknown>): Promise<number> {
   return longest
 }
 
-/** Far above the time on an idle machine, far below the seconds or minutes each of these once took. */
+/** Bound far above the time on an idle machine, far below the seconds or minutes each of these once took. */
 const boundMs = 1500
 
 describeWithUpstreams('S13 the event loop is not blocked by', (bench) => {

@@ -14,7 +14,7 @@ export function createVideo(
   })
 }
 
-/** Does what is due now. */
+/** Runs the jobs that are due now. */
 export async function runDue({ gateway }: TestServer): Promise<void> {
   await runVideoJobs(gateway)
   await gateway.videoTasks.idle()

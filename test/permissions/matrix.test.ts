@@ -148,7 +148,7 @@ function statusOf({ key }: Profile, { id, status }: Operation): number {
   return key && id === 'getSession' ? 404 : status
 }
 
-/** Longer than the window in which requests to free models are counted: some samples make them. */
+/** Time longer than the window in which requests to free models are counted: some samples make them. */
 const freeWindowMs = 61_000
 
 const onePerPermission = callable.filter(

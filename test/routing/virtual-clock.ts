@@ -2,7 +2,7 @@
 export class VirtualClock {
   #now: number
   #count = 0
-  /** Soonest last. */
+  /** Sleepers, the soonest last. */
   readonly #waiting: { at: number; sequence: number; resume: () => void }[] = []
 
   constructor(now: number) {

@@ -28,7 +28,7 @@ import { headersOf } from './sessions.ts'
 
 const operations = await loadOperations()
 
-/** That of an installation; it would be most of what the tests of sign-ins do. */
+/** Hash cost of an installation; it would be most of what the tests of sign-ins do. */
 export const installedHashCost = { ...hashCost }
 Object.assign(hashCost, { memoryCost: 8, timeCost: 1 })
 

@@ -10,7 +10,7 @@ import type { Clock } from '../../src/platform/time/clock.ts'
 import { createSeedKeys, insertGenerations, type SeedKey } from './generation-rows.ts'
 
 const dayMs = 86_400_000
-/** More than thirty whole days. */
+/** Days of records: more than thirty whole ones. */
 const days = 30.9
 /** A statement of PostgreSQL has room for them. */
 const rowsPerInsert = 500

@@ -295,7 +295,7 @@ async function createMappingPath(call: TenantCall, server: TestServer): Promise<
   return `/scim/group-mappings/${created.body.data.id}`
 }
 
-/** Only the operator may do this, so it is always done with the operator's key. */
+/** Creates an override with the operator's key, because only the operator may do this. */
 async function createOverride(server: TestServer, rest: string, body: unknown): Promise<Sample> {
   const path = `/catalogue/${rest}`
   await server.call('PUT', path, { body })

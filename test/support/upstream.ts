@@ -15,7 +15,7 @@ export interface UpstreamResponse {
   /** Delay before the head of the response. */
   waitMs?: number
   waitFor?: Promise<unknown>
-  /** Between frames, or between chunks when `splitBytes` is set. */
+  /** Delay between frames, or between chunks when `splitBytes` is set. */
   delayMs?: number
   /** The body in chunks of so many bytes, regardless of characters and frames. */
   splitBytes?: number

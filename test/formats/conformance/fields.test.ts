@@ -68,7 +68,7 @@ function isSnakeCase(path: string): boolean {
 describe.each(generateWireFormats.map((name) => [name] as const))('R31 request fields of %s', (client) => {
   const { gatewayFields, samples } = fieldTables[client]
   const paths = Object.keys(samples)
-  /** Has a sample, or its parent is sampled as a whole. */
+  /** Whether a path has a sample, or its parent is sampled as a whole. */
   const isCovered = (path: string) => {
     const [top = ''] = path.split('.')
     return paths.includes(path) || (paths.includes(top) && !paths.some((name) => name.startsWith(`${top}.`)))

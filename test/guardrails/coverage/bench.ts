@@ -65,7 +65,7 @@ export class CoverageBench {
     await this.upstream.stop()
   }
 
-  /** Only this layer has filters. */
+  /** Sets the filters of this layer, and none on the others. */
   async use(layer: LayerName, settings: object): Promise<void> {
     const none = { content_filters: [] }
     for (const name of layers) {

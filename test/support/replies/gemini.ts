@@ -20,7 +20,7 @@ function encodeUsage(scenario: Scenario): Json {
   }
 }
 
-/** This format has no finish reason for tool calls. */
+/** The finish reason: this format has none for tool calls. */
 function finishOf({ finish }: Scenario): string {
   return finish === 'length' ? 'MAX_TOKENS' : 'STOP'
 }

@@ -64,7 +64,7 @@ function encodeUsage({ usage: counted }: Scenario, output: number) {
   }
 }
 
-/** This format counts thinking as output, without a separate count. */
+/** Counts output tokens: this format includes thinking, without a separate count. */
 function outputOf({ usage: { output, reasoning } }: Scenario): number {
   return output + reasoning
 }
