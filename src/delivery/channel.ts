@@ -14,7 +14,7 @@ import { areSecretsHeldBack, listSecretValues, openConfig, originOf } from './de
 import type { Destination, DestinationConfig, Exporter } from './destinations/destination.ts'
 import type { GenerationEvent } from './destinations/event.ts'
 
-/** The connection to a destination, with its secrets. */
+/** The address and the exporter of a destination, with its secrets. */
 export interface Channel {
   kind: Destination
   config: DestinationConfig

@@ -5,7 +5,7 @@ import type { GroupRow } from './store.ts'
 
 /** Number of ids that fit into a value of the audit log. */
 const idsPerEvent = 40
-/** Members recorded by id per request; of larger changes the total is recorded, too. */
+/** Members who joined or left in one request and are recorded by id; further ones are only counted. */
 const maxNamedMembers = 1000
 
 export function describeGroup({ id, display_name: name }: GroupRow) {
