@@ -1,11 +1,17 @@
-/** A private vocabulary that the terms of the field have replaced: request, requested, reported, trace, tier. */
+/** A private vocabulary that the terms of the field have replaced, and British spelling. */
 const retiredWords = new Set([
   'anew',
+  'artefact',
   'asked',
+  'behaviour',
+  'colour',
   'discreet',
   'journey',
+  'labelled',
   'lane',
   'nobody',
+  'recognise',
+  'recognised',
   'told',
   'whoever',
   'wish',

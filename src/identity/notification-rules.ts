@@ -56,7 +56,7 @@ export async function insertDefaultRules(tx: Db, clock: Clock, organizationId: s
   await tx.insertInto('notification_rules').values(rows).execute()
 }
 
-/** Lists the rules within reach, oldest first. */
+/** Lists the rules in the scope, oldest first. */
 export function listRules(
   db: Db,
   { organizationId, scope }: { organizationId: string; scope: Scope },

@@ -27,7 +27,7 @@ const categoriesByConcept: readonly [Concept, TopicCategory, number][] = [
 
 const minStrength = 0.6
 
-/** Null where no subject is recognised. */
+/** Null where no subject is recognized. */
 export function findTopic(
   strengths: SignalStrengths,
   tag: TaskTag | 'other',

@@ -15,7 +15,7 @@ export interface TaskClassification {
   /** Null for `other`. */
   macro: MacroCategory | null
   language: 'natural' | 'programming'
-  /** The subject; null where none is recognised. */
+  /** The subject; null where none is recognized. */
   category: TopicCategory | null
   /** 0 to 1: how clearly the best task is ahead of the next. */
   confidence: number

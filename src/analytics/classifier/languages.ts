@@ -22,7 +22,7 @@ const wordLists = { english, german, french, spanish }
 const indexes = new Map<Language, WordIndex>()
 const languagesByWord = buildLanguagesByWord()
 
-/** The words of the language that a text is most likely in; English if none is recognised. */
+/** The words of the language that a text is most likely in; English if none is recognized. */
 export function findWordIndex(words: readonly string[]): WordIndex {
   const language = detectLanguage(words)
   const known = indexes.get(language)

@@ -83,8 +83,8 @@ const largestFirst = sql`order by sum(tokens) desc, subject limit ${sql.lit(maxA
 async function nameApps(tx: Db, day: string): Promise<void> {
   await sql`insert into dataset_apps (url, slug, title)
     select subject, lower(replace(replace(subject, '/', '-'), ':', '-')),
-      (select label from dataset_contributions as labelled
-        where labelled.kind = 'app' and labelled.day = ${day} and labelled.subject = largest.subject
+      (select label from dataset_contributions as labeled
+        where labeled.kind = 'app' and labeled.day = ${day} and labeled.subject = largest.subject
           and label is not null
         order by requests desc limit 1)
     from (select subject from dataset_contributions where kind = 'app' and day = ${day}

@@ -112,7 +112,6 @@ export class EndpointHealth {
   #cooldownMs = 0
   #ejectedUntil = 0
   #trialUntil = 0
-  /** The time it last failed or rejected a request. */
   #lastFailureAt = Number.NEGATIVE_INFINITY
   #metrics: RoutingMetrics | null = null
   readonly #recent = new SlidingCounter(secondMs, 31, 3)
@@ -257,7 +256,6 @@ export class EndpointHealth {
     return this.getToolCallQuality(now).success
   }
 
-  /** The speed over the last five minutes. */
   getSpeed(now: number): Speed {
     return this.#computeMetrics(now)
   }

@@ -15,7 +15,7 @@ export interface NotificationFilter {
   unreadOnly?: boolean | undefined
 }
 
-/** Lists the notifications within reach, newest first. */
+/** Lists the notifications in the scope, newest first. */
 export function listNotifications(
   db: Db,
   scope: NotificationFilter,

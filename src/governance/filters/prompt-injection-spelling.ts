@@ -12,7 +12,7 @@ export interface Respelled {
   suspicious: Range[]
 }
 
-/** Recognised with their inner letters in another order. */
+/** Recognized with their inner letters in another order. */
 const scrambledWords = [
   'ignore',
   'bypass',
@@ -23,7 +23,7 @@ const scrambledWords = [
   'prompt',
   'instructions',
 ]
-/** Recognised with digits and signs in the shape of their letters. */
+/** Recognized with digits and signs in the shape of their letters. */
 const disguisedWords = [
   ...scrambledWords,
   'previous',

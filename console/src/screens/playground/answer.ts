@@ -52,7 +52,7 @@ export interface Chunk {
   error?: { code?: number; message?: string }
 }
 
-/** Characters of the raw reply that are stored: nobody reads more. */
+/** Characters of the raw reply that are stored. */
 const maxRawLength = 500_000
 const maxToolCalls = 128
 const maxImages = 16

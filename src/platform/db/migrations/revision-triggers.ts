@@ -12,7 +12,7 @@ type Event = (typeof events)[number]
 
 /**
  * Every change of the rows increases the revision. An update that changes nothing does not: it locks the row. On SQLite
- * it is recognised by the columns that the table has now, so a migration that adds one calls this again.
+ * it is recognized by the columns that the table has now, so a migration that adds one calls this again.
  */
 export async function watchTable(db: Kysely<unknown>, watched: WatchedTable): Promise<void> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter

@@ -5,7 +5,7 @@ import { advance, layoutText, lineHeight } from './layout.ts'
 /** Red, green and blue, 0 to 255. */
 export type Color = readonly [number, number, number]
 
-/** A drawing of words on a coloured background, painted row by row. */
+/** A drawing of words on a colored background, painted row by row. */
 export interface Scene {
   width: number
   height: number
@@ -101,7 +101,7 @@ function mix(from: Color, to: Color, share: number): Color {
   return [red, green, blue]
 }
 
-/** A saturated colour; dark enough for white words. */
+/** A saturated color; dark enough for white words. */
 function fromHue(hue: number, lightness: number): Color {
   const channel = (offset: number) => {
     const distance = Math.abs(((((hue + offset) % 1) + 1) % 1) * 6 - 3) - 1
