@@ -147,7 +147,7 @@ function measureMicros(
 
 function decideAll(gateway: FakeGateway, requests: InferenceRequest[]): number {
   let decided = 0
-  for (const request of requests) if (planRoute(gateway, request).candidates.length > 0) decided++
+  for (const request of requests) if (planRoute(gateway, request).plan.candidates.length > 0) decided++
   return decided
 }
 

@@ -9,9 +9,9 @@ import { ClientDisconnectedError, UpstreamError } from './failures/errors.ts'
 import { recordIfBlocked } from './guard/block.ts'
 import { recordHits } from './guard/hits.ts'
 import { admitFree } from './hold/admit.ts'
-import { planRoute, type RoutingPlan } from './plan/plan.ts'
+import { planRoute } from './plan/plan.ts'
 import { dryRun, preparePlugins } from './plugins/apply.ts'
-import type { IncomingRequest, InferenceRequest } from './request/inference-request.ts'
+import type { Admitted, IncomingRequest, InferenceRequest } from './request/inference-request.ts'
 import { parseRequest } from './request/parse.ts'
 import type { Candidate } from './routing/candidate.ts'
 import { guardTokenCount } from './stages/guard.ts'
@@ -25,13 +25,13 @@ import { translate } from './upstream/translate.ts'
 
 /** The tokens of a prompt: counted by the provider if it can, otherwise estimated. */
 export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
-  const guarded = await guardTokenCount(gateway, await parseRequest(gateway, incoming))
-  const plugged = await recordIfBlocked(gateway, guarded, preparePlugins(gateway, guarded, dryRun))
-  const request = await recordIfBlocked(gateway, plugged, prepareTools(gateway, plugged))
+  const request = await guardTokenCount(gateway, await parseRequest(gateway, incoming))
+  await recordIfBlocked(gateway, request, preparePlugins(gateway, request, dryRun))
+  await recordIfBlocked(gateway, request, prepareTools(gateway, request))
   await recordHits(gateway, request)
-  const { plan } = await admitFree(gateway, request, planRoute(gateway, request))
+  const admitted = await admitFree<InferenceRequest>(gateway, planRoute(gateway, request))
   try {
-    return (await countUpstream(gateway, request, plan)) ?? request.content.promptTokens
+    return (await countUpstream(gateway, admitted)) ?? request.content.promptTokens
   } finally {
     // Counting is free.
     await gateway.ledger.settle(createRelease(request.id, request.caller.organizationId))
@@ -40,12 +40,13 @@ export async function countTokens(gateway: Gateway, incoming: IncomingRequest): 
 
 async function countUpstream(
   gateway: Gateway,
-  request: InferenceRequest,
-  plan: RoutingPlan,
+  request: Admitted<InferenceRequest>,
 ): Promise<number | undefined> {
   const { wireFormat } = request.format
   const counting = wireFormat?.upstream.tokenCounting
-  const candidate = plan.candidates.find(({ endpoint }) => wireFormat && canCount(endpoint, wireFormat))
+  const candidate = request.plan.candidates.find(
+    ({ endpoint }) => wireFormat && canCount(endpoint, wireFormat),
+  )
   return candidate && counting && requestCount(gateway, request, candidate, counting)
 }
 

@@ -2,9 +2,9 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { type Amounts, addAmounts, noAmounts, subtractAmounts } from '../ledger/amounts.ts'
 import { estimateHold } from './hold/admit.ts'
 import { estimateImage } from './nested/generate-image.ts'
-import { buildPlan, type RoutingPlan } from './plan/plan.ts'
+import { buildPlan } from './plan/plan.ts'
 import { estimateAddedCharacters, estimatePluginFees, hasAugmentingPlugin } from './plugins/apply.ts'
-import type { InferenceRequest, ModelRequest } from './request/inference-request.ts'
+import type { InferenceRequest, RequestState, Routed } from './request/inference-request.ts'
 import type { RequestWork } from './request/work.ts'
 import type { PreparedTools } from './tools/prepared-tools.ts'
 import type { ToolCosts, ToolInstance } from './tools/tool.ts'
@@ -15,25 +15,24 @@ import type { ToolCosts, ToolInstance } from './tools/tool.ts'
  */
 export async function estimateSteps(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: Routed<InferenceRequest>,
   work: RequestWork,
-  plan: RoutingPlan,
 ): Promise<Amounts | null> {
   const hasPlugins = hasAugmentingPlugin(work)
   if (!hasPlugins && !work.tools) return null
   const steps = await Promise.all([
-    hasPlugins ? estimatePlugins(gateway, request, work, plan) : noAmounts,
-    work.tools ? estimateTools(gateway, request, work.tools, plan) : noAmounts,
+    hasPlugins ? estimatePlugins(gateway, request, work) : noAmounts,
+    work.tools ? estimateTools(gateway, request, work.tools) : noAmounts,
   ])
   return addAmounts(...steps)
 }
 
 async function estimatePlugins(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: Routed<InferenceRequest>,
   work: RequestWork,
-  plan: RoutingPlan,
 ): Promise<Amounts> {
+  const { plan } = request
   const fees = await estimateOrNothing(async () => ({
     amount: await estimatePluginFees(gateway, request),
     byok: 0n,
@@ -43,7 +42,7 @@ async function estimatePlugins(
   const { plain, call, stream, promptTokens, body, received } = request.content
   const size = request.content.measure()
   const measure = () => ({ ...size, promptTokens: size.promptTokens + characters })
-  const longer: ModelRequest = {
+  const longer: RequestState = {
     ...request,
     content: { plain, call, stream, promptTokens, body, received, measure },
   }
@@ -56,14 +55,13 @@ async function estimatePlugins(
 
 async function estimateTools(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: Routed<InferenceRequest>,
   { functions }: PreparedTools,
-  plan: RoutingPlan,
 ): Promise<Amounts> {
   const instances = new Set([...functions.values()].map(({ instance }) => instance))
   const costs = [...instances].flatMap(({ costs }: ToolInstance) => costs ?? [])
   const estimates = await Promise.all(costs.map((cost) => estimateCall(gateway, request, cost)))
-  return addAmounts(estimateHold(gateway, request, plan).estimate, ...estimates)
+  return addAmounts(estimateHold(gateway, request, request.plan).estimate, ...estimates)
 }
 
 async function estimateCall(

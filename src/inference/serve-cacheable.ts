@@ -4,13 +4,12 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { ByteCacheEntry } from '../platform/concurrency/byte-cache.ts'
 import { withSpan } from '../platform/tracing/span-recorder.ts'
 import {
-  buildMissHeaders,
   type CacheEntry,
-  type CacheKey,
   lookupCache,
+  openEntry,
   resolveCacheKey,
   settleHit,
-  storeReply,
+  storeWhenSettled,
   zeroCost,
 } from './cache/response-cache.ts'
 import { admit } from './hold/admit.ts'
@@ -18,9 +17,9 @@ import { excludeUnfit } from './media/fit.ts'
 import { parseMediaRequest } from './media/parse.ts'
 import { type EncodedReply, replyWithMedia, toResponse } from './media/reply-whole.ts'
 import type { IncomingMedia, MediaRequest, MediaTask } from './media/task.ts'
-import type { RoutingPlan } from './plan/plan.ts'
 import { buildReplyHeaders } from './reply/http-response.ts'
 import { createTranscript } from './reply/transcript.ts'
+import type { Routed } from './request/inference-request.ts'
 import { serveRequest } from './serve.ts'
 import { guardMedia } from './stages/guard.ts'
 
@@ -36,53 +35,36 @@ export async function handleCacheable<Call, D extends MediaWireFormat<Call>, Rep
   const parsed = await parseMediaRequest(gateway, incoming, task)
   return serveRequest<MediaRequest<Call>>(gateway, parsed, {
     prepare: guardMedia,
-    reply: async (_gateway, request, routed) => {
-      const plan = excludeUnfit(routed, request.media, task)
+    reply: async (_gateway, request) => {
+      request.plan = excludeUnfit(request.plan, request.media, task)
       const key = resolveCacheKey(gateway, request)
       const stored = key && withSpan(request, 'cache lookup', lookupCache, gateway, key)
-      if (stored) return replyFromCache(gateway, request, plan, stored, encodeReply)
-      const admission = await withSpan(request, 'admit', admit, gateway, request, plan)
-      if (!key) return replyWithMedia(gateway, request, admission, task, encodeReply)
-      const recorded = recordReply(gateway, request, key, encodeReply)
-      return replyWithMedia(gateway, recorded.request, admission, task, recorded.encodeReply)
+      if (stored) return replyFromCache(gateway, request, stored, encodeReply)
+      const admitted = await withSpan(request, 'admit', admit<MediaRequest<Call>>, gateway, request)
+      if (!key) return replyWithMedia(gateway, admitted, task, encodeReply)
+      let received: Reply | undefined
+      storeWhenSettled(gateway, request, key, () => received)
+      return replyWithMedia(gateway, admitted, task, (reply, context, call) => {
+        received = reply
+        return encodeReply(reply, context, call)
+      })
     },
   })
-}
-
-/** Stores the reply once the request is settled. */
-function recordReply<Call, Reply extends MediaReply>(
-  gateway: Gateway,
-  request: MediaRequest<Call>,
-  key: CacheKey,
-  encodeReply: EncodeFn<Call, Reply>,
-): { request: MediaRequest<Call>; encodeReply: EncodeFn<Call, Reply> } {
-  let received: Reply | undefined
-  return {
-    request: {
-      ...request,
-      onSettled: [...request.onSettled, (settled) => storeReply(gateway, key, request.id, settled, received)],
-      replyHeaders: { ...request.replyHeaders, ...buildMissHeaders(key) },
-    },
-    encodeReply: (reply, context, call) => {
-      received = reply
-      return encodeReply(reply, context, call)
-    },
-  }
 }
 
 /** Responds with the stored reply to an identical request, at no charge. */
 async function replyFromCache<Call, Reply extends MediaReply>(
   gateway: Gateway,
-  request: MediaRequest<Call>,
-  plan: RoutingPlan,
+  request: Routed<MediaRequest<Call>>,
   stored: ByteCacheEntry,
   encodeReply: EncodeFn<Call, Reply>,
 ): Promise<Response> {
-  const entry: CacheEntry<Reply> = JSON.parse(stored.bytes.toString())
+  const hit = openEntry<Reply>(stored)
+  const { entry } = hit
   const reply = { ...entry.reply, usage: zeroUsage, units: [] }
   const body = encodeReply(reply, buildHitContext(request, entry), request.media)
-  const transcript = createTranscript(request)
-  const headers = await settleHit(gateway, request, plan, stored, entry, { transcript })
+  request.attempts.transcript = createTranscript(request)
+  const headers = await settleHit(gateway, request, hit)
   return toResponse(gateway, body, { ...buildReplyHeaders(request, entry.dropped), ...headers })
 }
 

@@ -1,18 +1,15 @@
 import type { MediaWireFormat } from '../formats/media.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { withSpan } from '../platform/tracing/span-recorder.ts'
-import { type Admission, admit } from './hold/admit.ts'
+import { admit } from './hold/admit.ts'
 import { excludeUnfit } from './media/fit.ts'
 import { parseMediaRequest } from './media/parse.ts'
 import type { IncomingMedia, MediaRequest, MediaTask } from './media/task.ts'
+import type { Admitted } from './request/inference-request.ts'
 import { serveRequest } from './serve.ts'
 import { guardMedia } from './stages/guard.ts'
 
-type RespondFn<Call> = (
-  gateway: Gateway,
-  request: MediaRequest<Call>,
-  admission: Admission,
-) => Promise<Response>
+type RespondFn<Call> = (gateway: Gateway, request: Admitted<MediaRequest<Call>>) => Promise<Response>
 
 /** A request for anything but text, on the same path: guard, route, admit, dispatch, settle, reply. */
 export async function handleMedia<Call, D extends MediaWireFormat<Call>, Reply>(
@@ -24,10 +21,9 @@ export async function handleMedia<Call, D extends MediaWireFormat<Call>, Reply>(
   const parsed = await parseMediaRequest(gateway, incoming, task)
   return serveRequest<MediaRequest<Call>>(gateway, parsed, {
     prepare: guardMedia,
-    reply: async (_gateway, request, plan) => {
-      const fit = excludeUnfit(plan, request.media, task)
-      const admission = await withSpan(request, 'admit', admit, gateway, request, fit)
-      return respond(gateway, request, admission)
+    reply: async (_gateway, request) => {
+      request.plan = excludeUnfit(request.plan, request.media, task)
+      return respond(gateway, await withSpan(request, 'admit', admit<MediaRequest<Call>>, gateway, request))
     },
   })
 }

@@ -2,20 +2,19 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { yieldToEventLoop } from '../platform/time/time-slicer.ts'
 import { withSpan } from '../platform/tracing/span-recorder.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
-import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
+import { lookupCache, recordReply, resolveCacheKey } from './cache/response-cache.ts'
 import { estimateSteps } from './estimate-steps.ts'
 import { explainError } from './explain/metadata.ts'
 import { recordIfBlocked } from './guard/block.ts'
 import { admit } from './hold/admit.ts'
-import { releaseOnFailure } from './hold/request-funds.ts'
 import { createNestedRequests } from './nested/nested-requests.ts'
-import { assertRoutable, buildPlan, type RoutingPlan } from './plan/plan.ts'
+import { planRoute } from './plan/plan.ts'
 import { preparePlugins } from './plugins/apply.ts'
-import { implyFileParser } from './plugins/files/imply-file-parser.ts'
 import type {
   IncomingRequest,
   InferenceRequest,
-  ModelRequest,
+  RequestState,
+  Routed,
   Unguarded,
 } from './request/inference-request.ts'
 import { parseRequest } from './request/parse.ts'
@@ -33,55 +32,44 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
 }
 
 /** What differs between requests for text and for other tasks. */
-export interface RequestStages<R extends ModelRequest> {
-  /** The request as it may be routed: with its guardrails, plugins and tools applied. */
+export interface RequestStages<R extends RequestState> {
+  /** Applies the guardrails, plugins and tools of the request: then it may be routed. */
   prepare(gateway: Gateway, parsed: Unguarded<R>): R | Promise<R>
-  /** Looks it up, or admits it and sends it to the candidates of the plan. */
-  reply(gateway: Gateway, request: R, plan: RoutingPlan): Promise<Response>
+  /** Looks it up, or admits it and sends it to the candidates of its plan. */
+  reply(gateway: Gateway, request: Routed<R>): Promise<Response>
 }
 
 const textStages: RequestStages<InferenceRequest> = { prepare: prepareText, reply: replyWithText }
 
 /** Serves a parsed request, or rejects it: releases what it has reserved, explains and records the error. */
-export async function serveRequest<R extends ModelRequest>(
+export async function serveRequest<R extends RequestState>(
   gateway: Gateway,
-  parsed: Unguarded<R> & Unguarded<ModelRequest>,
+  parsed: Unguarded<R> & Unguarded<RequestState>,
   stages: RequestStages<R>,
 ): Promise<Response> {
-  let request: R | null = null
-  let plan: RoutingPlan | null = null
   try {
-    request = await stages.prepare(gateway, parsed)
+    const request = await stages.prepare(gateway, parsed)
     if (request.content.received.isLarge) await yieldToEventLoop()
-    plan = withSpan(request, 'route', buildPlan, gateway, request)
-    assertRoutable(gateway, request, plan)
-    return await stages.reply(gateway, request, plan)
+    return await stages.reply(gateway, withSpan(request, 'route', planRoute<R>, gateway, request))
   } catch (error) {
-    if (request?.funds) await request.funds.close(gateway)
-    if (request && plan) explainError(request, plan, null, error)
-    rejectRequest(gateway, request ?? parsed, plan, error)
+    if (parsed.funds) await parsed.funds.close(gateway)
+    explainError(parsed, error)
+    rejectRequest(gateway, parsed, error)
     throw error
   }
 }
 
 async function prepareText(gateway: Gateway, parsed: Unguarded<InferenceRequest>): Promise<InferenceRequest> {
-  const guarded = await guardRequest(gateway, parsed)
-  if (guarded.content.plain && !guarded.work && !guarded.funds) return guarded
-  const request = implyFileParser(gateway, guarded)
-  const preparing = releaseOnFailure(gateway, request, () => addPluginsAndTools(gateway, request))
-  return recordIfBlocked(gateway, request, preparing)
+  const request = await guardRequest(gateway, parsed)
+  if (request.content.plain && !request.work && !request.funds) return request
+  await recordIfBlocked(gateway, request, addPluginsAndTools(gateway, request))
+  return request
 }
 
-async function addPluginsAndTools(gateway: Gateway, request: InferenceRequest): Promise<InferenceRequest> {
-  const plugged = request.work ? await applyPlugins(gateway, request) : request
-  return prepareTools(gateway, plugged, createNested)
-}
-
-function applyPlugins(gateway: Gateway, request: InferenceRequest) {
-  return preparePlugins(gateway, request, {
-    isDryRun: false,
-    callModel: createNested(gateway, request).callModel,
-  })
+async function addPluginsAndTools(gateway: Gateway, request: InferenceRequest): Promise<void> {
+  const { callModel } = createNested(gateway, request)
+  await preparePlugins(gateway, request, { isDryRun: false, callModel })
+  await prepareTools(gateway, request, createNested)
 }
 
 /** How a plugin or tool makes requests. */
@@ -89,18 +77,13 @@ function createNested(gateway: Gateway, request: InferenceRequest): NestedReques
   return createNestedRequests(gateway, request, handleInference)
 }
 
-async function replyWithText(
-  gateway: Gateway,
-  request: InferenceRequest,
-  plan: RoutingPlan,
-): Promise<Response> {
+async function replyWithText(gateway: Gateway, request: Routed<InferenceRequest>): Promise<Response> {
   const cacheKey = resolveCacheKey(gateway, request)
   const stored = cacheKey && withSpan(request, 'cache lookup', lookupCache, gateway, cacheKey)
-  if (stored) return replyFromCache(gateway, request, plan, stored)
-  const steps = request.work && (await estimateSteps(gateway, request, request.work, plan))
-  const admission = await withSpan(request, 'admit', admit, gateway, request, plan, { steps })
+  if (stored) return replyFromCache(gateway, request, stored)
+  const steps = request.work && (await estimateSteps(gateway, request, request.work))
+  const admitted = await withSpan(request, 'admit', admit<InferenceRequest>, gateway, request, { steps })
   request.onAdmitted?.()
-  const reply = request.content.stream ? replyStreamed : replyWhole
-  const observed = cacheKey ? new CacheWriter(gateway, cacheKey).attach(request) : request
-  return reply(gateway, observed, admission)
+  if (cacheKey) recordReply(gateway, request, cacheKey)
+  return request.content.stream ? replyStreamed(gateway, admitted) : replyWhole(gateway, admitted)
 }

@@ -26,12 +26,12 @@ export async function handleTranscription(
 ): Promise<Response> {
   const request = { ...incoming, ...(await openTranscription(task, fields, file)) }
   if (fields.stream) {
-    return handleMedia(gateway, request, streamedTask, (_, parsed, admission) =>
-      streamMedia(gateway, parsed, admission, streamedTask),
+    return handleMedia(gateway, request, streamedTask, (_, admitted) =>
+      streamMedia(gateway, admitted, streamedTask),
     )
   }
-  return handleMedia(gateway, request, wholeTask, (_, parsed, admission) =>
-    replyWithMedia(gateway, parsed, admission, wholeTask, (reply, context, call) =>
+  return handleMedia(gateway, request, wholeTask, (_, admitted) =>
+    replyWithMedia(gateway, admitted, wholeTask, (reply, context, call) =>
       encodeTranscript(call, reply, context),
     ),
   )

@@ -58,7 +58,7 @@ describe('balancing by price', () => {
       const request = buildFakeRequest({ model: id })
       const first = new Map<string, number>()
       for (let draw = 0; draw < draws; draw++) {
-        const provider = planRoute(gateway, request).candidates[0]?.endpoint.provider.slug ?? ''
+        const provider = planRoute(gateway, request).plan.candidates[0]?.endpoint.provider.slug ?? ''
         first.set(provider, (first.get(provider) ?? 0) + 1)
       }
       for (const [index, share] of expectedShares(endpoints).entries()) {
@@ -74,7 +74,7 @@ describe('balancing by price', () => {
   test('after the drawn endpoint the others follow by price, unknown prices last', () => {
     const gateway = buildFakeGateway(catalog, clock, seededRandom(13))
     for (const { id } of models) {
-      const [, ...rest] = planRoute(gateway, buildFakeRequest({ model: id })).candidates
+      const [, ...rest] = planRoute(gateway, buildFakeRequest({ model: id })).plan.candidates
       const prices = rest.map(({ endpoint }) => endpoint.price)
       expect(prices).toEqual(prices.toSorted((a, b) => (a === b ? 0 : a - b)))
     }
@@ -87,7 +87,9 @@ describe('balancing by price', () => {
     gateway.routing.health.getOrCreate('made/example p2').recordFailure(clock.now(), { kind: 'server' })
     const orders = new Map<string, number>()
     for (let draw = 0; draw < draws; draw++) {
-      const { candidates } = planRoute(gateway, buildFakeRequest({ model: 'made/example' }))
+      const {
+        plan: { candidates },
+      } = planRoute(gateway, buildFakeRequest({ model: 'made/example' }))
       const order = candidates.map(({ endpoint }) => endpoint.tag).join(' ')
       orders.set(order, (orders.get(order) ?? 0) + 1)
     }
@@ -99,10 +101,9 @@ describe('balancing by price', () => {
     const decisions = (seed: number) => {
       const gateway = buildFakeGateway(catalog, clock, seededRandom(seed))
       const lines = Array.from({ length: 3000 }, (_, index) => {
-        const { candidates } = planRoute(
-          gateway,
-          buildFakeRequest({ model: models[index % models.length]?.id }),
-        )
+        const {
+          plan: { candidates },
+        } = planRoute(gateway, buildFakeRequest({ model: models[index % models.length]?.id }))
         return candidates.map(({ id, why }) => `${id} ${why}`).join(', ')
       })
       return lines.join('\n')
@@ -124,7 +125,9 @@ describe('balancing by price', () => {
       seededRandom(15),
     )
     for (let draw = 0; draw < 100; draw++) {
-      const { candidates } = planRoute(gateway, buildFakeRequest({ model: 'made/own' }, { byokKeys: keys }))
+      const {
+        plan: { candidates },
+      } = planRoute(gateway, buildFakeRequest({ model: 'made/own' }, { byokKeys: keys }))
       const keyIds = candidates.map(({ byokKey }) => byokKey?.id ?? 'shared')
       expect(keyIds).toEqual(['second', 'first', 'shared', 'shared', 'shared', 'last'])
     }

@@ -85,7 +85,7 @@ describe('benchmarks of endpoints', () => {
   const planWith = (results: BenchmarkResult[], body: JsonObject) => {
     const gateway = buildFakeGateway(catalog, { now: () => now }, () => 0)
     gateway.benchmarks.current = buildSnapshot(results)
-    return planRoute(gateway, buildFakeRequest({ model: 'acme/large', ...body })).candidates
+    return planRoute(gateway, buildFakeRequest({ model: 'acme/large', ...body })).plan.candidates
   }
   const order = (results: BenchmarkResult[], body: JsonObject) =>
     planWith(results, body).map(({ endpoint }) => endpoint.tag)

@@ -3,10 +3,9 @@ import type { Catalog } from '../../src/catalog/catalog.ts'
 import { zeroUsage } from '../../src/formats/call/usage.ts'
 import { UpstreamError } from '../../src/inference/failures/errors.ts'
 import { planRoute } from '../../src/inference/plan/plan.ts'
-import type { InferenceRequest } from '../../src/inference/request/inference-request.ts'
+import type { InferenceRequest, Routed } from '../../src/inference/request/inference-request.ts'
 import type { Candidate } from '../../src/inference/routing/candidate.ts'
 import { recordOutcome } from '../../src/inference/settle/observe.ts'
-import { createTrace, type RequestTrace } from '../../src/inference/settle/trace.ts'
 import { withFailover } from '../../src/inference/upstream/failover.ts'
 import { type Translation, translate } from '../../src/inference/upstream/translate.ts'
 import { zeroCharge } from '../../src/ledger/charge.ts'
@@ -114,9 +113,8 @@ export class Simulation {
     const served: SimulatedResult = { at: this.elapsed, model, endpointId: null, status: 200, attempts: [] }
     this.results.push(served)
     try {
-      const trace = createTrace(at, planRoute(this.gateway, request))
-      await this.#respond(request, trace, served)
-      served.endpointId = trace.candidate?.id ?? null
+      await this.#respond(planRoute(this.gateway, request), served)
+      served.endpointId = request.attempts.candidate?.id ?? null
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       served.status = error.row.status
@@ -124,9 +122,8 @@ export class Simulation {
     return served
   }
 
-  async #respond(request: InferenceRequest, trace: RequestTrace, served: SimulatedResult): Promise<void> {
-    const { plan } = trace
-    const reply = await withFailover<Translation, SimulatedReply>(this.gateway, request, plan, trace, {
+  async #respond(request: Routed<InferenceRequest>, served: SimulatedResult): Promise<void> {
+    const reply = await withFailover<Translation, SimulatedReply>(this.gateway, request, {
       translate: (candidate) => translate(this.gateway, request, candidate),
       execute: async (exchange, candidate) => {
         const tried = this.#recordAttempt(candidate, served)
@@ -139,14 +136,15 @@ export class Simulation {
         return play
       },
     })
-    const firstTokenMs = this.timeline.now() - trace.startedAt
+    const firstTokenMs = this.timeline.now() - request.startedAt
     await this.timeline.sleep((reply.tokens / reply.tokensPerSecond) * 1000)
     const usage = { ...zeroUsage, output: reply.tokens, cacheRead: reply.cacheRead ?? 0 }
     const charge = { ...zeroCharge, usage }
     const completed = { status: 'completed', charge, summary: null, error: null, firstTokenMs } as const
-    recordOutcome(this.gateway, request, trace, completed)
-    if (reply.areToolCallsValid === undefined || !trace.candidate) return
-    const health = this.gateway.routing.health.getOrCreate(trace.candidate.id)
+    recordOutcome(this.gateway, request, completed)
+    const { candidate } = request.attempts
+    if (reply.areToolCallsValid === undefined || !candidate) return
+    const health = this.gateway.routing.health.getOrCreate(candidate.id)
     health.recordToolCalls(this.timeline.now(), reply.areToolCallsValid)
   }
 

@@ -81,7 +81,9 @@ async function prepare(
     source: { text: JSON.stringify(body), body, values: 10 },
     format: formats[format],
   })
-  return prepareTools(gateway, await guardRequest(gateway, parsed))
+  const request = await guardRequest(gateway, parsed)
+  await prepareTools(gateway, request)
+  return request
 }
 
 function findFunction(request: InferenceRequest, name: string) {

@@ -54,7 +54,8 @@ function defineMedia<Body extends JsonObject, Call, D extends MediaWireFormat<Ca
     const incoming = { caller, region, httpRequest, ...(await open(validated)) }
     const parsed = await parseMediaRequest(gateway, incoming, task)
     const original = parsed.content.call
-    const request = await inspectMedia(gateway, keyContext ? { ...parsed, keyContext } : parsed)
+    if (keyContext) parsed.keyContext = keyContext
+    const request = await inspectMedia(gateway, parsed)
     return {
       request,
       original,

@@ -54,12 +54,14 @@ export async function resolveRequest(
   if (isMediaFormat(name)) return mediaFormats[name](gateway, input)
   const { keyContext, ...incoming } = input
   const parsed = await parseRequest(gateway, await resolveText(gateway, incoming, name))
-  const inspected = await inspectRequest(gateway, keyContext ? { ...parsed, keyContext } : parsed)
-  const plugged = await preparePlugins(gateway, inspected, dryRun)
-  const request = await prepareTools(gateway, plugged)
+  if (keyContext) parsed.keyContext = keyContext
+  const original = parsed.content.call
+  const request = await inspectRequest(gateway, parsed)
+  await preparePlugins(gateway, request, dryRun)
+  await prepareTools(gateway, request)
   return {
     request,
-    original: parsed.content.call,
+    original,
     excludeUnfit: (plan) => plan,
     translate: ({ model, endpoint }) => encodeFor(request, model, endpoint),
     encodeError: request.format.replyCodec.encodeError,

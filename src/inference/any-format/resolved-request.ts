@@ -1,13 +1,12 @@
 import type { ModelCall } from '../../formats/call/call.ts'
 import type { ClientCodec } from '../../formats/wire-format.ts'
 import type { KeyContext } from '../../gateway/account-cache.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
-import type { IncomingRequest, ModelRequest } from '../request/inference-request.ts'
+import type { IncomingRequest, RequestState, RoutingPlan } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 
 /** A request of any task that was inspected but not refused, and how it would be sent. */
 export interface ResolvedRequest {
-  request: ModelRequest
+  request: RequestState
   /** Its prompt before anything was redacted. */
   original: ModelCall
   /** Excludes endpoints that cannot serve the request; throws if there is no other. */

@@ -1,18 +1,16 @@
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
 import { buildReplyHeaders, buildStreamHeaders, sliceChunk } from '../reply/http-response.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { InferenceRequest, Routed } from '../request/inference-request.ts'
 import { replayEntry } from './response-cache.ts'
 
 /** Responds with the stored reply to an identical request. */
 export async function replyFromCache(
   gateway: Gateway,
-  request: InferenceRequest,
-  plan: RoutingPlan,
+  request: Routed<InferenceRequest>,
   stored: ByteCacheEntry,
 ): Promise<Response> {
-  const { body, dropped, headers } = await replayEntry(gateway, request, plan, stored)
+  const { body, dropped, headers } = await replayEntry(gateway, request, stored)
   const allHeaders = { ...buildReplyHeaders(request, dropped), ...headers }
   if (!Array.isArray(body)) return Response.json(body, { headers: allHeaders })
   return new Response(iterateTexts(body), {

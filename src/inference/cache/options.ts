@@ -5,7 +5,7 @@ import { findStringEnd } from '../../platform/json/json-string.ts'
 import { asNumber, type JsonObject } from '../../platform/json/json-values.ts'
 import type { ClientFormat } from '../request/client-format.ts'
 import type { RequestContent } from '../request/content.ts'
-import type { MeasuredContent, ModelRequest, RequestFormat } from '../request/inference-request.ts'
+import type { MeasuredContent, RequestFormat, RequestState } from '../request/inference-request.ts'
 
 /** The response cache options of a request. */
 export interface CacheOptions {
@@ -45,7 +45,7 @@ function parseFlag(text: string | null): boolean | undefined {
 }
 
 /** For text, what is sent may also depend on the client's own text and headers. */
-export interface CacheableRequest extends ModelRequest {
+export interface CacheableRequest extends RequestState {
   format: RequestFormat & Partial<Pick<ClientFormat, 'wireFormat'>>
   content: MeasuredContent & Partial<Pick<RequestContent, 'verbatim'>>
 }

@@ -14,12 +14,17 @@ import type { JsonObject } from '../../platform/json/json-values.ts'
 import { estimateJsonLength } from '../../platform/json/long-json.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { completeHits } from '../guard/hits.ts'
-import { type Admission, admitFree, buildUpstreamTarget } from '../hold/admit.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
+import { admitFree, buildUpstreamTarget } from '../hold/admit.ts'
 import type { Awaitable } from '../reply/join-texts.ts'
-import { createTranscript, type Transcript } from '../reply/transcript.ts'
+import { createTranscript } from '../reply/transcript.ts'
 import { createPipeline } from '../reply/transforms.ts'
-import type { InferenceRequest, ModelRequest, SettledReply } from '../request/inference-request.ts'
+import type {
+  Admitted,
+  InferenceRequest,
+  RequestState,
+  Routed,
+  SettledReply,
+} from '../request/inference-request.ts'
 import { forbidsRetention } from '../request/retention.ts'
 import { isVendorSdk } from '../request/vendor-sdk.ts'
 import { encodeDropped, toFinishColumns } from '../settle/end-columns.ts'
@@ -73,53 +78,35 @@ export function lookupCache(
   return stored
 }
 
-export function buildMissHeaders({ ttlSeconds }: CacheKey): Record<string, string> {
-  return { 'x-service-cache-status': 'MISS', 'x-service-cache-ttl': String(ttlSeconds) }
+/** Has the reply to a request stored once it is settled as completed. */
+export function recordReply(gateway: Gateway, request: InferenceRequest, key: CacheKey): void {
+  const recorder = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
+  request.replyObservers = [...request.replyObservers, () => recorder.restart()]
+  storeWhenSettled(gateway, request, key, () => recorder.reply)
 }
 
-/** Records the reply to a request and stores it once the request is settled. */
-export class CacheWriter {
-  readonly #gateway: Gateway
-  readonly #key: CacheKey
-  readonly #recorder: ReplyRecorder
-
-  constructor(gateway: Gateway, cacheKey: CacheKey) {
-    this.#gateway = gateway
-    this.#key = cacheKey
-    this.#recorder = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
-  }
-
-  /** The request with its reply recorded, and stored once it is settled as completed. */
-  attach(request: InferenceRequest): InferenceRequest {
-    const { replyObservers, onSettled } = request
-    return {
-      ...request,
-      replyObservers: [...replyObservers, () => this.#recorder.restart()],
-      onSettled: [...onSettled, (settled) => this.#store(request.id, settled)],
-      replyHeaders: { ...request.replyHeaders, ...buildMissHeaders(this.#key) },
+/** Stores a reply once its request is settled as completed. A failure to store must not fail the request. */
+export function storeWhenSettled(
+  gateway: Gateway,
+  request: RequestState,
+  key: CacheKey,
+  readReply: () => unknown,
+): void {
+  const store = (settled: SettledReply) => {
+    const reply = readReply()
+    if (!reply || settled.status !== 'completed') return
+    try {
+      writeEntry(gateway, key, buildEntry(gateway, request.id, settled, reply))
+    } catch (err) {
+      gateway.log.warn({ err, id: request.id }, 'failed to cache a reply')
     }
   }
-
-  #store(id: string, settled: SettledReply): void {
-    const { reply } = this.#recorder
-    if (reply) storeReply(this.#gateway, this.#key, id, settled, reply)
-  }
+  request.onSettled = [...request.onSettled, store]
+  request.replyHeaders = { ...request.replyHeaders, ...buildMissHeaders(key) }
 }
 
-/** Stores the reply to a request that is settled as completed. A failure to store must not fail the request. */
-export function storeReply(
-  gateway: Gateway,
-  key: CacheKey,
-  id: string,
-  settled: SettledReply,
-  reply: unknown,
-): void {
-  if (settled.status !== 'completed') return
-  try {
-    writeEntry(gateway, key, buildEntry(gateway, id, settled, reply))
-  } catch (err) {
-    gateway.log.warn({ err, id }, 'failed to cache a reply')
-  }
+function buildMissHeaders({ ttlSeconds }: CacheKey): Record<string, string> {
+  return { 'x-service-cache-status': 'MISS', 'x-service-cache-ttl': String(ttlSeconds) }
 }
 
 function buildEntry(
@@ -165,57 +152,54 @@ export interface CachedReply {
 /** A cache hit is free, but it counts against rate limits and has its own generation. */
 export async function replayEntry(
   gateway: Gateway,
-  request: InferenceRequest,
-  plan: RoutingPlan,
+  request: Routed<InferenceRequest>,
   stored: ByteCacheEntry,
 ): Promise<CachedReply> {
-  const entry: TextEntry = JSON.parse(stored.bytes.toString())
-  const transcript = createTranscript(request)
-  const { events, summary, refusal } = await replayReply(request, entry, transcript)
+  const hit = openEntry<Reply>(stored)
+  const { entry } = hit
+  request.attempts.transcript = createTranscript(request)
+  const { events, summary, refusal } = await replayReply(request, entry)
   if (refusal) throw refusal
   const { body, finalBody } = request.content.stream
     ? encodeStream(request, entry, events)
     : encodeWhole(request, entry, events)
-  const extraStatements = (finalBody && (await request.store?.(finalBody))) ?? []
-  const headers = await settleHit(gateway, request, plan, stored, entry, { transcript, extraStatements })
+  const extraStatements = finalBody ? await request.store?.(finalBody) : undefined
+  const headers = await settleHit(gateway, request, hit, extraStatements)
   return { body, dropped: [...entry.dropped, ...summary.losses], headers }
 }
 
 /** The reply was filtered when it was stored, and is again: what is only recorded belongs to each request. */
-function replayReply(
-  request: InferenceRequest,
-  { reply }: TextEntry,
-  transcript: Transcript | null,
-): Awaitable<WholeReply> {
-  const pipeline = createPipeline(request, transcript)
+function replayReply(request: InferenceRequest, { reply }: TextEntry): Awaitable<WholeReply> {
+  const pipeline = createPipeline(request, request.attempts.transcript)
   return processEvents(replayEvents(reply), null, pipeline, request.format.replyCodec.replyLimits)
 }
 
-/** What is committed with a cache hit. */
-interface HitRecords {
-  transcript: Transcript | null
-  extraStatements?: readonly Statement[]
+/** An entry that was found. */
+export interface CacheHit<R> extends Pick<ByteCacheEntry, 'at' | 'until'> {
+  entry: CacheEntry<R>
+}
+
+export function openEntry<R>({ bytes, at, until }: ByteCacheEntry): CacheHit<R> {
+  return { entry: JSON.parse(bytes.toString()), at, until }
 }
 
 /** Records a cache hit as a generation of its own, at no charge; returns the headers of its reply. */
 export async function settleHit(
   gateway: Gateway,
-  request: ModelRequest,
-  plan: RoutingPlan,
-  stored: ByteCacheEntry,
-  entry: CacheEntry<unknown>,
-  records: HitRecords,
+  request: Routed,
+  { entry, at, until }: CacheHit<unknown>,
+  extraStatements: readonly Statement[] = [],
 ): Promise<Record<string, string>> {
-  const admission = await withSpan(request, 'admit', admitFree, gateway, request, plan)
+  const admitted = await withSpan(request, 'admit', admitFree, gateway, request)
   await completeHits(gateway, request)
   recordCachedReply(request, entry.target)
-  const settlement = createSettlement(gateway, request, admission, entry, records)
+  const settlement = createSettlement(gateway, admitted, entry, extraStatements)
   await withSpan(request, 'settle', settle, gateway, settlement, request)
   const now = gateway.clock.now()
   return {
     'x-service-cache-status': 'HIT',
-    'x-service-cache-age': String(Math.max(0, Math.floor((now - stored.at) / 1000))),
-    'x-service-cache-ttl': String(Math.max(0, Math.ceil((stored.until - now) / 1000))),
+    'x-service-cache-age': String(Math.max(0, Math.floor((now - at) / 1000))),
+    'x-service-cache-ttl': String(Math.max(0, Math.ceil((until - now) / 1000))),
     'x-service-cache-source-id': entry.sourceId,
   }
 }
@@ -263,11 +247,11 @@ function buildReplyContext(
 
 function createSettlement(
   gateway: Gateway,
-  request: ModelRequest,
-  { draft, meteredIn }: Admission,
+  request: Admitted,
   { target, finish, dropped, tier, sourceId }: CacheEntry<unknown>,
-  { transcript, extraStatements = [] }: HitRecords,
+  extraStatements: readonly Statement[],
 ): Settlement {
+  const { draft, meteredIn } = request.hold
   const latency = Math.round(performance.now() - request.startedAt)
   const settled: SettledGeneration = {
     draft: draft.generation,
@@ -283,7 +267,7 @@ function createSettlement(
       response_cache_source_id: sourceId,
     },
   }
-  const source = { transcript, error: null, attempts: [], summary: null, candidate: null }
+  const source = { error: null, summary: null, candidate: null }
   const records = buildRecordStatements(gateway, request, settled, source)
   return buildSettlement(settled, meteredIn, [...extraStatements, ...records])
 }

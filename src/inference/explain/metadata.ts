@@ -1,8 +1,7 @@
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asNumber, asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import { type FailedAttempt, statusFor } from '../failures/failure.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState, Routed, RoutingPlan, Unguarded } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import {
@@ -12,20 +11,19 @@ import {
   type RoutingOutcome,
   type UpstreamAttempt,
 } from '../routing/explain.ts'
-import type { RequestTrace } from '../settle/trace.ts'
 import { describeGuardrailStages } from './guardrail-stages.ts'
 
 /** The `service_metadata` of a request, up to its current attempt. */
-export function buildMetadata(request: ModelRequest, trace: RequestTrace): JsonObject {
+export function buildMetadata(request: Routed): JsonObject {
   return {
-    ...explainDecision(describeDecision(request, trace.plan), describePath(trace, null)),
-    ...describePipeline(request, trace),
+    ...explainDecision(describeDecision(request, request.plan), describePath(request, null)),
+    ...describePipeline(request),
   }
 }
 
 const noSnapshot: HealthSnapshot = new Map()
 
-export function describeDecision(request: ModelRequest, plan: RoutingPlan): ExplainedDecision {
+export function describeDecision(request: Unguarded<RequestState>, plan: RoutingPlan): ExplainedDecision {
   const { options, region, content } = request
   const requested = content.received.model ?? options.routed?.requested ?? options.models[0] ?? ''
   return {
@@ -44,7 +42,7 @@ const maxNameLength = 256
 
 /** The routing parameters of the request, under their API names. */
 function collectRoutingParams(
-  { options, content }: ModelRequest,
+  { options, content }: Unguarded<RequestState>,
   { resolvedModels, qualityFloor }: RoutingPlan,
 ): JsonObject {
   const preferences = Object.entries(options.preferences).filter(([, value]) => value !== null)
@@ -57,26 +55,24 @@ function collectRoutingParams(
   }
 }
 
-/** Adds `service_metadata` to the error if it was requested. Internal errors are only logged. */
-export function explainError(
-  request: ModelRequest,
-  plan: RoutingPlan,
-  trace: RequestTrace | null,
-  error: unknown,
-): void {
-  if (!request.options.wantsMetadata || !(error instanceof GatewayError) || error.serviceMetadata) return
+/**
+ * Adds `service_metadata` to the error of a request that was routed, if it was requested. Internal errors are only
+ * logged.
+ */
+export function explainError(request: Unguarded<RequestState>, error: unknown): void {
+  const { plan, options, hold } = request
+  if (!plan || !options.wantsMetadata || !(error instanceof GatewayError) || error.serviceMetadata) return
   error.serviceMetadata = {
-    ...explainDecision(describeDecision(request, plan), trace && describePath(trace, error)),
-    ...describePipeline(request, trace),
+    ...explainDecision(describeDecision(request, plan), hold && describePath(request, error)),
+    ...describePipeline(request),
   }
 }
 
 /** The steps besides the model: only those that acted. */
-export function describePipeline(
-  { hits, work, keyContext }: ModelRequest,
-  trace: RequestTrace | null = null,
-): { pipeline?: PipelineStage[] } {
-  const compression = trace?.translation?.compression
+export function describePipeline({ hits, work, keyContext, attempts }: Unguarded<RequestState>): {
+  pipeline?: PipelineStage[]
+} {
+  const compression = attempts.translation?.compression
   const pipeline = [
     ...describeGuardrailStages(hits ?? [], keyContext.guardrailIds),
     ...(compression ? [compression] : []),
@@ -85,19 +81,20 @@ export function describePipeline(
   return pipeline.length === 0 ? {} : { pipeline }
 }
 
-function describePath(trace: RequestTrace, error: GatewayError | null): RoutingOutcome {
+function describePath(request: Unguarded<RequestState>, error: GatewayError | null): RoutingOutcome {
   const now = performance.now()
-  const { candidate, attemptStartedAt, startedAt } = trace
-  const attempts = trace.attempts.map((attempt) => describeAttempt(attempt, startedAt))
+  const { startedAt, attempts } = request
+  const { candidate, failed, lastStartedAt } = attempts
+  const described = failed.map((attempt) => describeAttempt(attempt, startedAt))
   // The last attempt has either failed already, or is the current one.
-  const hasFailed = trace.attempts.at(-1)?.startedAt === attemptStartedAt
-  if (candidate && !hasFailed) attempts.push(describeCurrentAttempt(candidate, trace, error, now))
+  const hasFailed = failed.at(-1)?.startedAt === lastStartedAt
+  if (candidate && !hasFailed) described.push(describeCurrentAttempt(candidate, request, error, now))
   return {
-    attempts,
+    attempts: described,
     servedBy: error || hasFailed ? null : candidate,
     lastCandidate: candidate,
-    generationMs: candidate && now - attemptStartedAt,
-    firstTokenMs: trace.firstTokenMs,
+    generationMs: candidate && now - lastStartedAt,
+    firstTokenMs: attempts.firstTokenMs,
     totalMs: now - startedAt,
   }
 }
@@ -119,7 +116,7 @@ function describeAttempt(
 /** If the client's error is a failure of the provider, it is that of this attempt. */
 function describeCurrentAttempt(
   { model, endpoint, byokKey }: Candidate,
-  { attemptStartedAt, startedAt }: RequestTrace,
+  { startedAt, attempts: { lastStartedAt } }: Unguarded<RequestState>,
   error: GatewayError | null,
   now: number,
 ): UpstreamAttempt {
@@ -131,7 +128,7 @@ function describeCurrentAttempt(
     byokKeyId: byokKey?.id ?? null,
     status: failure ? (asNumber(failure.status) ?? error?.row.status ?? 502) : 200,
     error: asString(failure?.kind) ?? null,
-    startedMs: attemptStartedAt - startedAt,
-    durationMs: now - attemptStartedAt,
+    startedMs: lastStartedAt - startedAt,
+    durationMs: now - lastStartedAt,
   }
 }

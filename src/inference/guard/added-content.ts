@@ -54,7 +54,7 @@ async function guardAdded(
   const rules = keyContext.contentRules
   if (!rules || !hits) return content
   const added = { ...content, stream: false, unknown: [] }
-  const inspected = await inspectCall(gateway, added, caller.organizationId, rules)
+  const inspected = await inspectCall(gateway, { call: added, owner: caller.organizationId, rules })
   hits.push(...inspected.hits)
   const error = findBlock(inspected.hits)
   if (error) throw error
@@ -64,22 +64,25 @@ async function guardAdded(
 /** Not to be read twice. */
 const guardedParts = new WeakSet<object>()
 
-/** As `guardAddedMessages`, for a request that a stage has changed: only the parts and tools that are new are read. */
-export async function guardChangedRequest(
+/**
+ * As `guardAddedMessages`, for a request that a stage has changed: only the parts and tools are read that are not in
+ * `before`, its call until then.
+ */
+export async function guardChanges(
   gateway: Gateway,
-  before: InferenceRequest,
-  after: InferenceRequest,
-): Promise<InferenceRequest> {
-  const { call } = after.content
-  if (call === before.content.call || !after.keyContext.contentRules) return after
-  const ofBefore = new Set(before.content.call.messages.flatMap(({ parts }) => parts))
+  request: InferenceRequest,
+  before: ModelCall,
+): Promise<void> {
+  const { call } = request.content
+  if (call === before || !request.keyContext.contentRules) return
+  const ofBefore = new Set(before.messages.flatMap(({ parts }) => parts))
   const isKnown = (part: Message['parts'][number]) => ofBefore.has(part) || guardedParts.has(part)
   const added = call.messages
     .map(({ role, parts }) => ({ role, parts: parts.filter((part) => !isKnown(part)) }))
     .filter(({ parts }) => parts.length > 0)
-  const guarded = await guardAddedMessages(gateway, after, added)
-  const tools = await guardNewTools(gateway, before, after)
-  if (guarded === added && tools === call.tools) return after
+  const guarded = await guardAddedMessages(gateway, request, added)
+  const tools = await guardNewTools(gateway, request, before)
+  if (guarded === added && tools === call.tools) return
   const guardedList = guarded.flatMap(({ parts }) => parts)
   const originals = added.flatMap(({ parts }) => parts)
   const redacted = new Map(originals.map((part, index) => [part, guardedList[index] ?? part]))
@@ -88,20 +91,20 @@ export async function guardChangedRequest(
     parts: message.parts.map((part) => redacted.get(part) ?? part),
   }))
   const changed = { ...call, messages, ...(tools && { tools }) }
-  return { ...after, content: after.content.rewrite(after.format, changed) }
+  request.content = request.content.rewrite(request.format, changed)
 }
 
 /** The same list if no tool is new. */
 async function guardNewTools(
   gateway: Gateway,
-  before: InferenceRequest,
-  after: InferenceRequest,
+  request: InferenceRequest,
+  before: ModelCall,
 ): Promise<Tool[] | undefined> {
-  const { tools } = after.content.call
-  const known = new Set(before.content.call.tools)
+  const { tools } = request.content.call
+  const known = new Set(before.tools)
   const added = tools?.filter((tool) => !known.has(tool)) ?? []
   if (added.length === 0) return tools
-  const guarded = await guardAddedTools(gateway, after, added)
+  const guarded = await guardAddedTools(gateway, request, added)
   const redacted = new Map(added.map((tool, index) => [tool, guarded[index] ?? tool]))
   return tools?.map((tool) => redacted.get(tool) ?? tool)
 }

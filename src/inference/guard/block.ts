@@ -3,11 +3,11 @@ import { detectorLabels } from '../../governance/filters/detectors.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
 import { scopedBuiltin } from '../../governance/policy/guardrail.ts'
 import { type GatewayError, gatewayError, isBlock } from '../../platform/errors/gateway-error.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState } from '../request/inference-request.ts'
 import { recordHits } from './hits.ts'
 
 /** Throws if a filter blocks the request, after its hits are stored. */
-export async function throwIfBlocked(gateway: Gateway, request: ModelRequest): Promise<void> {
+export async function throwIfBlocked(gateway: Gateway, request: RequestState): Promise<void> {
   const error = findBlock(request.hits ?? [])
   if (!error) return
   await recordHits(gateway, request)
@@ -17,7 +17,7 @@ export async function throwIfBlocked(gateway: Gateway, request: ModelRequest): P
 /** Waits for a stage before admission. If a filter blocks what it adds, the hits are stored: no record will have them. */
 export async function recordIfBlocked<T>(
   gateway: Gateway,
-  request: ModelRequest,
+  request: RequestState,
   preparing: T | Promise<T>,
 ): Promise<T> {
   try {

@@ -2,14 +2,14 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { buildHitStatement, type HitOwner } from '../../governance/guardrail-hits.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
 import type { Statement } from '../../platform/db/batch.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { listEndpointHits } from './dry-run.ts'
 
 /** The hits of a request, stored with its record. `candidate` is what served it. */
 export function buildHitStatements(
   { db }: Gateway,
-  { hits: found, keyContext, id, caller, at }: ModelRequest,
+  { hits: found, keyContext, id, caller, at }: RequestState,
   candidate: Candidate | null,
 ): Statement[] {
   if (!found) return []
@@ -28,7 +28,7 @@ export function buildHitStatements(
 }
 
 /** A failure must not prevent the settlement. */
-export async function completeHits({ log }: Gateway, request: ModelRequest): Promise<void> {
+export async function completeHits({ log }: Gateway, request: RequestState): Promise<void> {
   try {
     await request.completeHits?.()
   } catch (err) {
@@ -37,7 +37,7 @@ export async function completeHits({ log }: Gateway, request: ModelRequest): Pro
 }
 
 /** For a request without a record. Resolves when they are durable. */
-export async function recordHits(gateway: Gateway, request: ModelRequest): Promise<void> {
+export async function recordHits(gateway: Gateway, request: RequestState): Promise<void> {
   await write(gateway, request.id, buildHitStatements(gateway, request, null))
 }
 

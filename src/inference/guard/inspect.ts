@@ -11,56 +11,65 @@ import type { RuleSet } from '../../governance/filters/scanner.ts'
 import type { ContentRules, GuardrailHit } from '../../governance/policy/content-rules.ts'
 import { isRegionAllowed } from '../../governance/policy/guard.ts'
 import type { RequestContent } from '../request/content.ts'
-import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
+import type { InferenceRequest, RequestState, Unguarded } from '../request/inference-request.ts'
 import { replaceLabels } from '../request/options.ts'
 import { readDocuments } from './documents.ts'
 import { describeRule } from './dry-run.ts'
 import { redactLabels } from './labels.ts'
 
 /** Finds what the guardrails say about a request, and redacts it. Nothing is refused or stored. */
-export function inspectRequest(
+export async function inspectRequest(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
-): InferenceRequest | Promise<InferenceRequest> {
-  const request = Object.assign(parsed, { hits: listDryRunHits(parsed) })
-  const { contentRules } = request.keyContext
-  return contentRules ? inspectText(gateway, request, contentRules) : request
+): Promise<InferenceRequest> {
+  parsed.hits = listDryRunHits(parsed)
+  const { contentRules } = parsed.keyContext
+  if (contentRules) await inspectText(gateway, parsed, contentRules)
+  return Object.assign(parsed, { isGuarded: true as const })
 }
 
 async function inspectText(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: Unguarded<InferenceRequest>,
   rules: ContentRules,
-): Promise<InferenceRequest> {
+): Promise<void> {
   const { content, format, caller } = request
-  const unknown = collectUnknown(content)
-  const { call, hits } = await inspectCall(gateway, content.call, caller.organizationId, rules, unknown)
-  const inspected = { ...request, hits: [...(request.hits ?? []), ...hits] }
-  if (!rules.labels) return inspected
+  const { call, hits } = await inspectCall(gateway, {
+    call: content.call,
+    owner: caller.organizationId,
+    rules,
+    otherTexts: collectUnknown(content),
+  })
+  request.hits = [...(request.hits ?? []), ...hits]
+  if (!rules.labels) return
   // A value of the prompt that is a label too is counted once.
   const changes = [
     [content.call.user, call.user],
     [content.call.promptCacheKey, call.promptCacheKey],
   ] as const
-  const named = { ...inspected, options: replaceLabels(request.options, changes) }
-  const labels = await redactLabels(gateway, named, rules.labels)
+  request.options = replaceLabels(request.options, changes)
+  const labels = await redactLabels(gateway, request, rules.labels)
+  request.options = labels.options
+  // Without the client's text: it may have what its decoded form does not, such as fields that are not known.
   const redacted = call === content.call ? content : content.rewrite(format, call)
-  return {
-    ...named,
-    options: labels.options,
-    // Without the client's text: it may have what its decoded form does not, such as fields that are not known.
-    content: redacted.replaceFields(labels.fields),
-    hits: [...named.hits, ...labels.hits],
-  }
+  request.content = redacted.replaceFields(labels.fields)
+  request.hits.push(...labels.hits)
 }
 
-/** What the rules find in a call, and the call as they redact it. `owner`: the organization that sent it. */
+/** A call, and what it is inspected by. */
+interface InspectedCall {
+  call: ModelCall
+  /** The organization that sent it. */
+  owner: string
+  rules: ContentRules
+  /** Texts besides those of the call. */
+  otherTexts?: readonly PlacedText[]
+}
+
+/** What the rules find in a call, and the call as they redact it. */
 export async function inspectCall(
   gateway: Gateway,
-  call: ModelCall,
-  owner: string,
-  rules: ContentRules,
-  otherTexts: readonly PlacedText[] = [],
+  { call, owner, rules, otherTexts = [] }: InspectedCall,
 ): Promise<{ call: ModelCall; hits: GuardrailHit[] }> {
   if (!rules.input && !rules.unscannable) return { call, hits: [] }
   const documents = await readDocuments(gateway, call, owner)
@@ -97,7 +106,7 @@ export async function scanTexts(
 }
 
 /** Null if no guardrail can have a hit. */
-export function listDryRunHits({ keyContext, region }: Unguarded<ModelRequest>): GuardrailHit[] | null {
+export function listDryRunHits({ keyContext, region }: Unguarded<RequestState>): GuardrailHit[] | null {
   const { dry_run } = keyContext.policy
   if (!dry_run) return keyContext.contentRules ? [] : null
   return isRegionAllowed(dry_run, region)

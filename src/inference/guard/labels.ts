@@ -3,7 +3,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { RuleSet } from '../../governance/filters/scanner.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
 import { asString, type JsonObject } from '../../platform/json/json-values.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState } from '../request/inference-request.ts'
 import type { RequestOptions } from '../request/options.ts'
 
 /** Fields of a body, outside of the prompt, that replies and destinations repeat. */
@@ -26,7 +26,7 @@ interface Labels {
  */
 export async function redactLabels(
   { scanner }: Gateway,
-  { options, content: { body } }: Pick<ModelRequest, 'options' | 'content'>,
+  { options, content: { body } }: Pick<RequestState, 'options' | 'content'>,
   rules: RuleSet,
 ): Promise<Labels> {
   const { sessionId, user, app } = options

@@ -2,7 +2,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { Layer } from '../../governance/policy/effective.ts'
 import type { ModerationRule } from '../../governance/policy/guardrail.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState } from '../request/inference-request.ts'
 
 /** A rule of a guardrail, or that of the plugin. */
 export interface AppliedModeration extends ModerationRule {
@@ -12,7 +12,7 @@ export interface AppliedModeration extends ModerationRule {
 }
 
 /** The rules about what a moderation model flags. A request to such a model is to be classified, not refused. */
-export function listModerationRules(gateway: Gateway, request: ModelRequest): AppliedModeration[] {
+export function listModerationRules(gateway: Gateway, request: RequestState): AppliedModeration[] {
   const { keyContext, work, format } = request
   if (format.task === 'moderations') return []
   const { model: defaultModel } = gateway.settings.moderation

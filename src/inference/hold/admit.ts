@@ -6,34 +6,17 @@ import { computeFee } from '../../ledger/charge.ts'
 import type { Draft, UpstreamTarget } from '../../ledger/draft.ts'
 import type { AdmitOperation } from '../../ledger/engine.ts'
 import { freeRequestsPerMinute, resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
-import type { FreeLimit, HoldRequest, Limit, NearestLimit, Rejection } from '../../ledger/ledger-state.ts'
+import type { FreeLimit, HoldRequest, Limit } from '../../ledger/ledger-state.ts'
 import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
 import { minuteLimitError } from '../../platform/concurrency/rate-limiter.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
 import { resolveRequestId } from '../../platform/http/request-id.ts'
 import { utcDay, utcMinute } from '../../platform/time/time.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { Admitted, PlacedHold, RequestState, Routed, RoutingPlan } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { Exclusion } from '../routing/prepare.ts'
 import { holdGraceMs } from './extension.ts'
-import type { Funds } from './funds.ts'
 import { limitError } from './limit-error.ts'
-
-/** An admitted request: its plan, its hold, and the first part of its generation. */
-export interface Admission {
-  plan: RoutingPlan
-  /** Of a request that pays for one reply. */
-  hold: Amounts
-  /** What is held for a request that may pay for more; null otherwise. */
-  funds: Funds | null
-  /** The limit it left the least of; null if there is none. */
-  nearest: NearestLimit | null
-  isSettled: boolean
-  /** The meters its charge counts in. */
-  meteredIn: Pick<HoldRequest, 'subjects' | 'day'>
-  draft: Draft
-}
 
 interface AdmitOptions {
   /** Settles the hold: this node, or a job. */
@@ -46,15 +29,16 @@ interface AdmitOptions {
  * Admits a request whose worst-case cost fits every limit, and places a hold of that amount. The hold is committed
  * against all limits at once before any provider is called.
  */
-export async function admit(
+export async function admit<R extends RequestState>(
   gateway: Gateway,
-  request: ModelRequest,
-  plan: RoutingPlan,
+  request: Routed<R>,
   options: AdmitOptions = {},
-): Promise<Admission> {
+): Promise<Admitted<R>> {
   if (!request.isRateCounted) enforceRateLimit(gateway, request)
-  const { plan: pricedPlan, size, estimate } = estimateHold(gateway, request, plan)
-  return placeHold(gateway, request, pricedPlan, size, estimate, options)
+  const { plan, size, estimate } = estimateHold(gateway, request, request.plan)
+  request.plan = plan
+  request.hold = await placeHold(gateway, request, { ...options, size, estimate })
+  return request as Admitted<R>
 }
 
 type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
@@ -62,7 +46,7 @@ type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
 /** The hold for a request, and its plan without the endpoints that a limit excludes for their unknown price. */
 export function estimateHold(
   gateway: Gateway,
-  request: ModelRequest,
+  request: RequestState,
   plan: RoutingPlan,
 ): { plan: RoutingPlan; size: RequestSize; estimate: HoldEstimate } {
   const pricedPlan = dropUnpriced(gateway, request, plan)
@@ -72,25 +56,27 @@ export function estimateHold(
 }
 
 /** For token counts and cache hits: limits are checked, but nothing is held and no usage is counted. */
-export async function admitFree(
+export async function admitFree<R extends RequestState>(
   gateway: Gateway,
-  request: ModelRequest,
-  plan: RoutingPlan,
-): Promise<Admission> {
+  request: Routed<R>,
+): Promise<Admitted<R>> {
   if (!request.isRateCounted) enforceRateLimit(gateway, request)
   const size = computeRequestSize(request.content.call, request.content.body, 0)
-  return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null }, {})
+  request.hold = await placeHold(gateway, request, { size, estimate: { amount: 0n, byok: 0n, free: null } })
+  return request as Admitted<R>
+}
+
+interface HoldTerms extends AdmitOptions {
+  size: RequestSize
+  estimate: HoldEstimate
 }
 
 async function placeHold(
   gateway: Gateway,
-  request: ModelRequest,
-  plan: RoutingPlan,
-  size: RequestSize,
-  estimate: HoldEstimate,
-  { owner = gateway.node.id, steps = null }: AdmitOptions,
-): Promise<Admission> {
-  const draft = buildDraft(gateway, request, plan, size)
+  request: Routed,
+  { size, estimate, owner = gateway.node.id, steps = null }: HoldTerms,
+): Promise<PlacedHold> {
+  const draft = buildDraft(gateway, request, size)
   const holdRequest = buildHoldRequest(request, estimate)
   const op: AdmitOperation = {
     op: 'admit',
@@ -101,36 +87,24 @@ async function placeHold(
     draft,
   }
   const { funds } = request
-  if (funds && steps) {
-    const rejection = await funds.admitWithSteps(gateway, op, steps)
-    return { ...createAdmission(rejection, request, plan, draft, holdRequest), funds }
-  }
-  const rejection = await (funds?.isInUse ? funds.admit(gateway, op) : gateway.ledger.admit(op))
-  return createAdmission(rejection, request, plan, draft, holdRequest)
-}
-
-function createAdmission(
-  rejection: Rejection | null,
-  request: ModelRequest,
-  plan: RoutingPlan,
-  draft: Draft,
-  hold: HoldRequest,
-): Admission {
+  const rejection = await (funds && steps
+    ? funds.admitWithSteps(gateway, op, steps)
+    : funds?.isInUse
+      ? funds.admit(gateway, op)
+      : gateway.ledger.admit(op))
   if (rejection) throw limitError(request, rejection)
-  const { amount, byok, subjects, day, nearest = null } = hold
+  const { amount, byok, subjects, day, nearest = null } = holdRequest
   return {
-    plan,
-    hold: { amount, byok },
-    funds: null,
+    amounts: { amount, byok },
+    funds: steps ? funds : null,
     nearest,
-    isSettled: false,
     meteredIn: { subjects, day },
     draft,
   }
 }
 
 export function buildHoldRequest(
-  { id, at, keyContext }: ModelRequest,
+  { id, at, keyContext }: RequestState,
   { amount, byok, free }: HoldEstimate,
 ): HoldRequest {
   const { meterScopes, limits } = keyContext
@@ -138,14 +112,14 @@ export function buildHoldRequest(
   return { id, subjects, day: utcDay(at), limits, amount, byok, free }
 }
 
-export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, at }: ModelRequest): void {
+export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, at }: RequestState): void {
   const { requests_per_minute: limit } = settings.limits
   if (rateLimiter.tryConsume(`key ${caller.key.id}`, limit, at)) return
   throw minuteLimitError(`Rate limit reached: ${limit} requests per minute and key.`, limit, at)
 }
 
 /** Endpoints without a price are excluded if the key has a limit, which could not be enforced. */
-function dropUnpriced(gateway: Gateway, { keyContext }: ModelRequest, plan: RoutingPlan): RoutingPlan {
+function dropUnpriced(gateway: Gateway, { keyContext }: RequestState, plan: RoutingPlan): RoutingPlan {
   const isUnpriced = plan.candidates.some(({ endpoint }) => pricingOf(gateway, endpoint) === null)
   return isUnpriced && hasSpendingLimit(keyContext.limits) ? selectPriced(gateway, plan) : plan
 }
@@ -246,7 +220,7 @@ function withFallbackPrice(gateway: Gateway, endpoint: Candidate['endpoint']) {
   return { ...endpoint, pricing: pricingOf(gateway, endpoint) }
 }
 
-function buildFreeLimit({ keyContext, at }: ModelRequest, { candidates }: RoutingPlan): FreeLimit | null {
+function buildFreeLimit({ keyContext, at }: RequestState, { candidates }: RoutingPlan): FreeLimit | null {
   if (!candidates.some(({ model }) => model.id.endsWith(':free'))) return null
   return {
     subject: keyContext.freeSubject,
@@ -260,13 +234,8 @@ function buildFreeLimit({ keyContext, at }: ModelRequest, { candidates }: Routin
 const maxModelLength = 256
 const maxAgentLength = 256
 
-function buildDraft(
-  gateway: Gateway,
-  request: ModelRequest,
-  { candidates }: RoutingPlan,
-  size: RequestSize,
-): Draft {
-  const [first] = candidates
+function buildDraft(gateway: Gateway, request: Routed, size: RequestSize): Draft {
+  const [first] = request.plan.candidates
   if (!first) throw new Error('a plan has at least one candidate')
   return {
     generation: draftGeneration(request, size.images),
@@ -277,7 +246,7 @@ function buildDraft(
 }
 
 /** The columns of a generation that are known on admission. */
-function draftGeneration(request: ModelRequest, images: number): Draft['generation'] {
+function draftGeneration(request: RequestState, images: number): Draft['generation'] {
   const { caller, options, content, httpRequest } = request
   return {
     id: request.id,

@@ -1,55 +1,48 @@
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type Amounts, positive } from '../../ledger/amounts.ts'
 import { ClientDisconnectedError } from '../failures/errors.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
-import { type Admission, estimateHold } from './admit.ts'
+import type { Admitted, PlacedHold } from '../request/inference-request.ts'
+import { estimateHold } from './admit.ts'
 import type { Funds } from './funds.ts'
 
 /** Holds what the next turn of a request may cost. */
-export function holdTurn(gateway: Gateway, turn: ModelRequest, admission: Admission): Promise<void> {
-  const { estimate } = estimateHold(gateway, turn, admission.plan)
-  return extend(turn, admission, (funds) => funds.coverTurn(gateway, estimate))
+export function holdTurn(gateway: Gateway, turn: Admitted): Promise<void> {
+  const { estimate } = estimateHold(gateway, turn, turn.plan)
+  return extend(turn, (funds) => funds.coverTurn(gateway, estimate))
 }
 
 /** Holds a fee before it is paid, besides what the next turn may cost. */
-export function holdFee(
-  gateway: Gateway,
-  request: ModelRequest,
-  admission: Admission,
-  nanos: bigint,
-): Promise<void> {
-  return extend(request, admission, (funds) => funds.reserveFee(gateway, nanos))
+export function holdFee(gateway: Gateway, request: Admitted, nanos: bigint): Promise<void> {
+  return extend(request, (funds) => funds.reserveFee(gateway, nanos))
 }
 
-/** What a turn may cost must stay available while tools run, unless the reply can end without one. */
-export function protectTurn(gateway: Gateway, turn: ModelRequest | null, admission: Admission): void {
-  const estimate = turn ? estimateHold(gateway, turn, admission.plan).estimate : { amount: 0n, byok: 0n }
-  admission.funds?.protectTurn(estimate)
+/** What a turn may cost must stay available while tools run. */
+export function protectTurn(gateway: Gateway, turn: Admitted): void {
+  turn.hold.funds?.protectTurn(estimateHold(gateway, turn, turn.plan).estimate)
 }
 
 async function extend(
-  { httpRequest }: ModelRequest,
-  { funds }: Admission,
+  { httpRequest, hold }: Admitted,
   change: (funds: Funds) => Promise<void>,
 ): Promise<void> {
-  if (!funds) throw new Error('a request with one hold cannot extend it')
+  if (!hold.funds) throw new Error('a request with one hold cannot extend it')
   try {
-    await change(funds)
+    await change(hold.funds)
   } catch (error) {
     throw httpRequest.signal.aborted ? new ClientDisconnectedError() : error
   }
 }
 
 /** All that is held for a request. */
-export function totalHold({ hold, funds }: Admission): Amounts {
-  return funds?.held ?? hold
+export function totalHold({ amounts, funds }: PlacedHold): Amounts {
+  return funds?.held ?? amounts
 }
 
 /** What is held and not charged yet. */
-export function remainingHold({ work }: ModelRequest, admission: Admission): Amounts {
-  const hold = totalHold(admission)
-  if (!work) return hold
+export function remainingHold({ work, hold }: Admitted): Amounts {
+  const held = totalHold(hold)
+  if (!work) return held
   const { cost, byok } = work.bill.charge
-  const amount = positive(hold.amount - cost)
-  return { amount, byok: positive(hold.amount + hold.byok - cost - byok - amount) }
+  const amount = positive(held.amount - cost)
+  return { amount, byok: positive(held.amount + held.byok - cost - byok - amount) }
 }

@@ -1,11 +1,9 @@
 import type { MediaWireFormat } from '../../formats/media.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { encodeForm } from '../../platform/http/form-encode.ts'
-import type { Admission } from '../hold/admit.ts'
 import { createTranscript } from '../reply/transcript.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState, Routed } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import type { RequestTrace } from '../settle/trace.ts'
 import { drainAbandoned } from '../upstream/drain-abandoned.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { withFailover } from '../upstream/failover.ts'
@@ -22,20 +20,17 @@ export interface AcceptedMedia<Reply> {
 /** Sends a request to the candidates of its plan until one replies. */
 export async function dispatchMedia<Call, D extends MediaWireFormat<Call>, Reply>(
   gateway: Gateway,
-  received: MediaRequest<Call>,
-  { plan }: Admission,
-  trace: RequestTrace,
+  request: Routed<MediaRequest<Call>>,
   task: MediaTask<Call, D, Reply>,
 ): Promise<AcceptedMedia<Reply>> {
   const { whole_reply } = gateway.settings.limits
-  trace.transcript = createTranscript(received)
-  const media = task.prepare ? await task.prepare(gateway, received.media) : received.media
-  const request = { ...received, media }
-  return withFailover(gateway, request, plan, trace, {
+  request.attempts.transcript = createTranscript(request)
+  if (task.prepare) request.media = await task.prepare(gateway, request.media)
+  return withFailover(gateway, request, {
     translate: (candidate) => translateMedia(gateway, request, candidate, task),
     execute: async (exchange, candidate, translation) => {
       exchange.setTimeout(Math.min(whole_reply, task.timeoutMs ?? whole_reply, computeTimeLeft(request)))
-      const replying = sendMedia(gateway, exchange, request.media, translation, task)
+      const replying = sendMedia(gateway, exchange, translation, { call: request.media, task })
       if (task.isBilledOnArrival || candidate.endpoint.provider.billsAbandoned)
         drainAbandoned(gateway, request, exchange, replying)
       return { candidate, reply: await replying }
@@ -43,17 +38,16 @@ export async function dispatchMedia<Call, D extends MediaWireFormat<Call>, Reply
   })
 }
 
-function computeTimeLeft({ timeLimitMs = Number.POSITIVE_INFINITY, startedAt }: ModelRequest): number {
-  return Math.max(1, timeLimitMs - (performance.now() - startedAt))
+function computeTimeLeft({ timeLimitMs, startedAt }: RequestState): number {
+  return Math.max(1, (timeLimitMs ?? Number.POSITIVE_INFINITY) - (performance.now() - startedAt))
 }
 
 /** Sends a request, to a provider on the network or in this process. */
 export async function sendMedia<Call, D extends MediaWireFormat<Call>, Reply>(
   gateway: Gateway,
   exchange: UpstreamExchange,
-  call: Call,
   translation: MediaTranslation<D>,
-  task: MediaTask<Call, D, Reply>,
+  { call, task }: { call: Call; task: MediaTask<Call, D, Reply> },
 ): Promise<Reply> {
   const { wireFormat, access } = translation
   const { endpoint } = access

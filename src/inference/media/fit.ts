@@ -1,6 +1,6 @@
 import type { MediaWireFormat } from '../../formats/media.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
+import type { RoutingPlan } from '../request/inference-request.ts'
 import type { FieldProblem, MediaSupport, MediaTask } from './task.ts'
 
 /** Only endpoints that support every parameter; if there is none, the error names the parameter. */

@@ -4,7 +4,7 @@ import type { ImageEvent, ImagesCall, ImagesReply } from '../../formats/call/ima
 import { type EventPrefix, encodeReply } from '../../formats/images/encode.ts'
 import type { ImageWireFormat } from '../../formats/images/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { Admission } from '../hold/admit.ts'
+import type { Admitted } from '../request/inference-request.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { buildSimulateOptions } from '../upstream/simulation.ts'
 import { readImageEvents } from './image-events.ts'
@@ -62,10 +62,10 @@ function simulateImages(
 
 /** Responds with the images, or with a stream of previews that ends with them. */
 export function respondWithImages(prefix: EventPrefix) {
-  return (gateway: Gateway, request: MediaRequest<ImagesCall>, admission: Admission): Promise<Response> =>
+  return (gateway: Gateway, request: Admitted<MediaRequest<ImagesCall>>): Promise<Response> =>
     request.media.stream
-      ? streamMedia(gateway, request, admission, createStreamedTask(prefix))
-      : replyWithMedia(gateway, request, admission, imagesTask, (reply, context) => ({
+      ? streamMedia(gateway, request, createStreamedTask(prefix))
+      : replyWithMedia(gateway, request, imagesTask, (reply, context) => ({
           contentType: 'application/json;charset=utf-8',
           text: encodeReply(reply, context),
         }))

@@ -1,9 +1,9 @@
 import { estimatePromptTokens } from '../../formats/call/size.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { asString, type JsonObject } from '../../platform/json/json-values.ts'
-import type { MeasuredContent, Unguarded } from '../request/inference-request.ts'
+import type { MeasuredContent, RequestFormat, Unguarded } from '../request/inference-request.ts'
 import { replaceLabels } from '../request/options.ts'
-import { createFunds, describeRequest } from '../request/parse.ts'
+import { createState } from '../request/parse.ts'
 import type { DecodedMedia, IncomingMedia, MediaRequest, MediaTask } from './task.ts'
 
 /** Requests with longer prompts are processed in slices. */
@@ -15,39 +15,35 @@ export async function parseMediaRequest<Call>(
   incoming: IncomingMedia<Call>,
   { name, fields }: Pick<MediaTask<Call, never, unknown>, 'name' | 'fields'>,
 ): Promise<Unguarded<MediaRequest<Call>>> {
-  const { caller, region, httpRequest, body, unknown = [], decode } = incoming
+  const { body, unknown = [], decode } = incoming
   const startedAt = performance.now()
-  const keyContext = await gateway.accounts.findContext(caller.key)
+  const keyContext = await gateway.accounts.findContext(incoming.caller.key)
   const decoded = decode(body)
-  const description = describeRequest(gateway, incoming, decoded.body, keyContext, startedAt)
-  description.work?.dropPluginsExcept('moderation')
-  const request = {
-    ...description,
-    caller,
-    region,
-    httpRequest,
+  const parsed = {
+    startedAt,
+    keyContext,
     format: { name, task: name },
     content: toContent(decoded),
     presetId: null,
+  }
+  const state = createState<RequestFormat, MeasuredContent>(gateway, incoming, parsed)
+  state.work?.dropPluginsExcept('moderation')
+  return Object.assign(state, {
     media: decoded.call,
     received: { body, unknown, decode, fields, opaque: decoded.opaque ?? [] },
-    funds: null,
-  }
-  return { ...request, funds: createFunds(request, incoming) }
+    replyFilter: null,
+  })
 }
 
-/** The same request with other texts. */
-export function replaceBody<Call>(request: MediaRequest<Call>, body: JsonObject): MediaRequest<Call> {
+/** Replaces the texts of a request. */
+export function replaceBody<Call>(request: Unguarded<MediaRequest<Call>>, body: JsonObject): void {
   const { received } = request
   const decoded = received.decode(body)
   const changes = [[asString(received.body.user), asString(body.user)]] as const
-  return {
-    ...request,
-    options: replaceLabels(request.options, changes),
-    content: toContent(decoded),
-    media: decoded.call,
-    received: { ...received, body },
-  }
+  request.options = replaceLabels(request.options, changes)
+  request.content = toContent(decoded)
+  request.media = decoded.call
+  request.received = { ...received, body }
 }
 
 function toContent<Call>({ body, prompt, size }: DecodedMedia<Call>): MeasuredContent {

@@ -8,12 +8,12 @@ import { explainError } from '../explain/metadata.ts'
 import { idleTimeoutError, ShutdownError, UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
 import { toClientError, toFailedAttempt } from '../failures/failure.ts'
 import type { MediaFilter } from '../guard/media-filter.ts'
-import type { Admission } from '../hold/admit.ts'
 import { buildReplyHeaders, listDroppedFields, sliceChunk } from '../reply/http-response.ts'
+import type { Outcome } from '../request/attempts.ts'
+import type { Admitted } from '../request/inference-request.ts'
 import { ignoreOutcome } from '../settle/observe.ts'
-import { computeCharge, type SettleFn, settleOnce } from '../settle/settle.ts'
+import { computeCharge, settleOnce } from '../settle/settle.ts'
 import { settleFailure } from '../settle/settle-failure.ts'
-import { createTrace, type Outcome, type RequestTrace } from '../settle/trace.ts'
 import { type AcceptedMedia, dispatchMedia } from './dispatch.ts'
 import { buildMediaContext } from './reply-whole.ts'
 import type { MediaRequest, MediaTask } from './task.ts'
@@ -44,30 +44,27 @@ export interface MediaStream {
 /** Responds with a streamed reply, which is settled exactly once, however it ends. */
 export async function streamMedia<Call, D extends MediaWireFormat<Call>, Stream extends MediaStream>(
   gateway: Gateway,
-  request: MediaRequest<Call>,
-  admission: Admission,
+  request: Admitted<MediaRequest<Call>>,
   task: MediaTask<Call, D, Stream>,
 ): Promise<Response> {
-  const trace = createTrace(request.startedAt, admission.plan)
-  const settle = settleOnce(gateway, request, admission, trace)
   request.spans?.beginStream()
   try {
-    const accepted = await dispatchMedia(gateway, request, admission, trace, task)
-    trace.firstTokenMs = performance.now() - request.startedAt
+    const accepted = await dispatchMedia(gateway, request, task)
+    request.attempts.firstTokenMs = performance.now() - request.startedAt
     if (request.replyFilter) accepted.reply.filter?.(request.replyFilter)
-    const session = new MediaSession(gateway, request, admission, trace, settle, accepted)
+    const session = new MediaSession(gateway, request, accepted)
     const response = new Response(session.chunks(), {
       headers: {
         'content-type': accepted.reply.contentType,
         'cache-control': 'no-cache, no-transform',
         'x-accel-buffering': 'no',
-        ...buildReplyHeaders(request, listDroppedFields(trace)),
+        ...buildReplyHeaders(request, listDroppedFields(request)),
       },
     })
     clientWaits.set(response, session.clientWait)
     return response
   } catch (error) {
-    throw await settleFailure(request, trace, settle, error)
+    throw await settleFailure(gateway, request, error)
   }
 }
 
@@ -80,28 +77,15 @@ function takeFirst(stream: MediaStream): Chunk {
 
 class MediaSession<Call> {
   readonly #gateway: Gateway
-  readonly #request: MediaRequest<Call>
-  readonly #admission: Admission
-  readonly #trace: RequestTrace
-  readonly #settle: SettleFn
+  readonly #request: Admitted<MediaRequest<Call>>
   readonly #accepted: AcceptedMedia<MediaStream>
   /** The client read so slowly that the provider may have timed out. */
   #isClientSlow = false
   readonly clientWait = new ClientWait()
 
-  constructor(
-    gateway: Gateway,
-    request: MediaRequest<Call>,
-    admission: Admission,
-    trace: RequestTrace,
-    settle: SettleFn,
-    accepted: AcceptedMedia<MediaStream>,
-  ) {
+  constructor(gateway: Gateway, request: Admitted<MediaRequest<Call>>, accepted: AcceptedMedia<MediaStream>) {
     this.#gateway = gateway
     this.#request = request
-    this.#admission = admission
-    this.#trace = trace
-    this.#settle = settle
     this.#accepted = accepted
     const { signal } = request.httpRequest
     // The body is never read if the client disconnects before it starts.
@@ -154,20 +138,20 @@ class MediaSession<Call> {
     if (failure) throw new UpstreamError(failure)
     if (!isComplete) throw unexpectedReplyError('The connection to the provider was lost.')
     const charge = this.#computeCharge(false)
-    await this.#settle(this.#buildOutcome('completed', charge, null))
-    return reply.end(buildMediaContext(this.#request, this.#trace, candidate, charge))
+    await settleOnce(this.#gateway, this.#request, this.#buildOutcome('completed', charge, null))
+    return reply.end(buildMediaContext(this.#request, candidate, charge))
   }
 
   /** A reply that the provider interrupted is free. Empty for a client that disconnected. */
   async #fail(error: unknown): Promise<Chunk | null> {
     if (this.#request.httpRequest.signal.aborted) return ''
     const clientError = this.#toClientError(error)
-    explainError(this.#request, this.#trace.plan, this.#trace, clientError)
+    explainError(this.#request, clientError)
     const isUpstreamBlameless = this.#isUpstreamBlameless(error)
-    if (isUpstreamBlameless) ignoreOutcome(this.#gateway, this.#trace)
+    if (isUpstreamBlameless) ignoreOutcome(this.#gateway, this.#request)
     const outcome = this.#buildOutcome('failed', this.#computeCharge(!isUpstreamBlameless), clientError)
     // A failed settlement is logged; the client is sent the first error.
-    await this.#settle(outcome).catch(() => undefined)
+    await settleOnce(this.#gateway, this.#request, outcome).catch(() => undefined)
     return this.#accepted.reply.fail(clientError)
   }
 
@@ -184,27 +168,25 @@ class MediaSession<Call> {
       this.#gateway.log.error({ err: error, id: this.#request.id }, 'stream failed')
       return new GatewayError('internal', { cause: error })
     }
-    const { attempts, attemptStartedAt } = this.#trace
-    const failed = toFailedAttempt(this.#accepted.candidate, error.failure, attemptStartedAt, false)
-    return toClientError([...attempts, failed])
+    const { failed, lastStartedAt } = this.#request.attempts
+    const last = toFailedAttempt(this.#accepted.candidate, error.failure, lastStartedAt, false)
+    return toClientError([...failed, last])
   }
 
   /** The client disconnected; without effect on a reply that has ended. */
   async #abandon(): Promise<void> {
-    await this.#settle(this.#buildOutcome('cancelled', this.#computeCharge(false), null)).catch(
-      () => undefined,
-    )
+    const outcome = this.#buildOutcome('cancelled', this.#computeCharge(false), null)
+    await settleOnce(this.#gateway, this.#request, outcome).catch(() => undefined)
   }
 
   #computeCharge(isInterrupted: boolean) {
-    const { candidate, reply } = this.#accepted
-    const { summary } = reply
-    return computeCharge(this.#gateway, this.#request, this.#admission, candidate, summary, isInterrupted)
+    return computeCharge(this.#gateway, this.#request, this.#accepted.reply.summary, isInterrupted)
   }
 
   #buildOutcome(status: Outcome['status'], charge: Outcome['charge'], error: GatewayError | null): Outcome {
     const { summary, text = '' } = this.#accepted.reply
-    this.#trace.transcript?.setText(text)
-    return { status, charge, summary, error, firstTokenMs: this.#trace.firstTokenMs }
+    const { transcript, firstTokenMs } = this.#request.attempts
+    transcript?.setText(text)
+    return { status, charge, summary, error, firstTokenMs }
   }
 }

@@ -5,18 +5,16 @@ import type { Charge } from '../../ledger/charge.ts'
 import { isBlock } from '../../platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { buildMetadata } from '../explain/metadata.ts'
-import type { Admission } from '../hold/admit.ts'
 import {
   buildReplyHeaders,
   listDroppedFields,
   toJsonResponse,
   toTextResponse,
 } from '../reply/http-response.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { Admitted, Routed } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { buildCost, computeCharge, settleOnce } from '../settle/settle.ts'
 import { settleFailure } from '../settle/settle-failure.ts'
-import { createTrace, type RequestTrace } from '../settle/trace.ts'
 import { dispatchMedia } from './dispatch.ts'
 import type { MediaRequest, MediaTask } from './task.ts'
 
@@ -31,42 +29,38 @@ export interface EncodedText {
 /** Responds with a whole reply, after its charge is durable. */
 export async function replyWithMedia<Call, D extends MediaWireFormat<Call>, Reply extends MediaReply>(
   gateway: Gateway,
-  request: MediaRequest<Call>,
-  admission: Admission,
+  request: Admitted<MediaRequest<Call>>,
   task: MediaTask<Call, D, Reply>,
   encodeReply: (reply: Reply, context: MediaReplyContext, call: Call) => EncodedReply,
 ): Promise<Response> {
-  const { encoded, dropped } = await executeMedia(gateway, request, admission, task, encodeReply)
-  return toResponse(gateway, encoded, buildReplyHeaders(request, dropped))
+  const encoded = await executeMedia(gateway, request, task, encodeReply)
+  return toResponse(gateway, encoded, buildReplyHeaders(request, listDroppedFields(request)))
 }
 
 /** Dispatches and settles an admitted request. Resolves with its encoded reply, after its charge is durable. */
 export async function executeMedia<Call, D extends MediaWireFormat<Call>, Reply extends MediaReply, Encoded>(
   gateway: Gateway,
-  request: MediaRequest<Call>,
-  admission: Admission,
+  request: Admitted<MediaRequest<Call>>,
   task: MediaTask<Call, D, Reply>,
   encodeReply: (reply: Reply, context: MediaReplyContext, call: Call) => Encoded,
-): Promise<{ encoded: Encoded; dropped: string[] }> {
-  const trace = createTrace(request.startedAt, admission.plan)
-  const settle = settleOnce(gateway, request, admission, trace)
+): Promise<Encoded> {
   try {
-    const { candidate, reply: received } = await dispatchMedia(gateway, request, admission, trace, task)
+    const { candidate, reply: received } = await dispatchMedia(gateway, request, task)
     const summary = summarizeMedia(received)
-    const charge = computeCharge(gateway, request, admission, candidate, summary)
+    const charge = computeCharge(gateway, request, summary)
+    const outcome = { charge, summary, firstTokenMs: null }
     const reply = await filterReply(request, task, received).catch(async (error: unknown) => {
       // A blocked reply was produced, and is charged.
-      if (isBlock(error)) await settle({ status: 'failed', charge, summary, error, firstTokenMs: null })
+      if (isBlock(error)) await settleOnce(gateway, request, { ...outcome, status: 'failed', error })
       throw error
     })
-    trace.transcript?.setText(reply.text ?? '')
-    const context = buildMediaContext(request, trace, candidate, charge)
-    const encoded = encodeReply(reply, context, request.media)
+    request.attempts.transcript?.setText(reply.text ?? '')
+    const encoded = encodeReply(reply, buildMediaContext(request, candidate, charge), request.media)
     const status = request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
-    await settle({ status, charge, summary, error: null, firstTokenMs: null })
-    return { encoded, dropped: listDroppedFields(trace) }
+    await settleOnce(gateway, request, { ...outcome, status, error: null })
+    return encoded
   } catch (error) {
-    throw await settleFailure(request, trace, settle, error)
+    throw await settleFailure(gateway, request, error)
   }
 }
 
@@ -84,12 +78,7 @@ export function summarizeMedia({ usage, units, tier = null }: MediaReply): Reply
   return { ...newReplySummary(), hasContent: true, isComplete: true, finishReasons, usage, units, tier }
 }
 
-export function buildMediaContext(
-  request: ModelRequest,
-  trace: RequestTrace,
-  candidate: Candidate,
-  charge: Charge,
-): MediaReplyContext {
+export function buildMediaContext(request: Routed, candidate: Candidate, charge: Charge): MediaReplyContext {
   const { model, endpoint } = candidate
   return {
     id: request.id,
@@ -98,7 +87,7 @@ export function buildMediaContext(
     provider: endpoint.provider.name,
     usage: charge.usage,
     cost: buildCost(charge, candidate, request.work),
-    metadata: request.options.wantsMetadata ? buildMetadata(request, trace) : null,
+    metadata: request.options.wantsMetadata ? buildMetadata(request) : null,
   }
 }
 

@@ -8,7 +8,7 @@ import type { TaskName, WireFormatName } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import type { MediaFilter } from '../guard/media-filter.ts'
-import type { IncomingRequest, ModelRequest } from '../request/inference-request.ts'
+import type { IncomingRequest, RequestState } from '../request/inference-request.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { UpstreamResponse } from '../upstream/send.ts'
 
@@ -83,13 +83,13 @@ export interface MediaBody<Call> {
 
 /** A request whose body has been validated, but not decoded yet. */
 export interface IncomingMedia<Call>
-  extends Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id' | 'outerFunds'>,
+  extends Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id' | 'outerFunds' | 'onSettled'>,
     MediaBody<Call> {}
 
-export interface MediaRequest<Call> extends ModelRequest {
+export interface MediaRequest<Call> extends RequestState {
   /** The decoded request. */
   media: Call
   received: MediaBody<Call> & { fields: BodyFields; opaque: readonly OpaqueKind[] }
-  /** Present if guardrails filter the reply. */
-  replyFilter?: MediaFilter
+  /** Null unless guardrails filter the reply. */
+  replyFilter: MediaFilter | null
 }

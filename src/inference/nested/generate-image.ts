@@ -1,4 +1,4 @@
-import type { GeneratedImage, ImagesReply } from '../../formats/call/images.ts'
+import type { GeneratedImage, ImagesCall, ImagesReply } from '../../formats/call/images.ts'
 import { decodeImageBody } from '../../formats/images/decode.ts'
 import { imageRequest } from '../../formats/images/schema.ts'
 import type { MediaReplyContext } from '../../formats/media.ts'
@@ -14,8 +14,9 @@ import { excludeUnfit } from '../media/fit.ts'
 import { imagesTask } from '../media/images.ts'
 import { parseMediaRequest } from '../media/parse.ts'
 import { executeMedia } from '../media/reply-whole.ts'
+import type { MediaRequest } from '../media/task.ts'
 import { planRoute } from '../plan/plan.ts'
-import type { InferenceRequest, SettledReply } from '../request/inference-request.ts'
+import type { IncomingRequest, InferenceRequest, SettledReply } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
 import { guardMedia } from '../stages/guard.ts'
 import type { GenerateImageFn, NestedImageRequest } from '../tools/tool.ts'
@@ -32,7 +33,7 @@ export function createGenerateImage(gateway: Gateway, outer: InferenceRequest): 
     }
     try {
       return await withNestedHttpRequest(gateway, outer.httpRequest, nested.signal, (httpRequest) =>
-        generate(gateway, { ...outer, httpRequest }, nested, id, onSettled),
+        generate(gateway, { outer, httpRequest, id, onSettled }, nested),
       )
     } finally {
       addNestedRequest(outer, { ...line, purpose: 'image_generation', usage: null, id, startedAt })
@@ -47,35 +48,40 @@ export async function estimateImage(
   fields: JsonObject,
 ): Promise<Amounts> {
   const nested = { fields: { ...fields, prompt: 'An image' }, signal: outer.httpRequest.signal }
-  const parsed = await parse(gateway, outer, nested, newGenerationId())
-  const request = { ...parsed, hits: null }
-  const plan = excludeUnfit(planRoute(gateway, request), request.media, imagesTask)
+  const parsed = await parse(gateway, { outer, httpRequest: outer.httpRequest }, nested)
+  // It is not sent.
+  const request = planRoute(gateway, Object.assign(parsed, { isGuarded: true as const }))
+  const plan = excludeUnfit(request.plan, request.media, imagesTask)
   return estimateHold(gateway, request, plan).estimate
 }
 
-async function generate(
-  gateway: Gateway,
-  outer: InferenceRequest,
-  nested: NestedImageRequest,
-  id: string,
-  onSettled: (settled: SettledReply) => void,
-) {
-  const parsed = await parse(gateway, outer, nested, id)
-  const request = { ...(await guardMedia(gateway, parsed)), onSettled: [onSettled] }
-  const admission = await releaseOnFailure(gateway, request, () => {
-    const plan = excludeUnfit(planRoute(gateway, request), request.media, imagesTask)
-    return admit(gateway, request, plan)
+/** A nested request before its fields are parsed. */
+interface NestedOrigin extends Pick<IncomingRequest, 'httpRequest' | 'id'> {
+  outer: InferenceRequest
+  onSettled?: (settled: SettledReply) => void
+}
+
+async function generate(gateway: Gateway, origin: NestedOrigin, nested: NestedImageRequest) {
+  const parsed = await parse(gateway, origin, nested)
+  const admitted = await releaseOnFailure(gateway, parsed, async () => {
+    const request = planRoute(gateway, await guardMedia(gateway, parsed))
+    request.plan = excludeUnfit(request.plan, request.media, imagesTask)
+    return admit<MediaRequest<ImagesCall>>(gateway, request)
   })
   const read = ({ images }: ImagesReply, { model }: MediaReplyContext) => ({
-    id,
+    id: parsed.id,
     model,
     image: requireImage(images),
   })
-  return (await executeMedia(gateway, request, admission, imagesTask, read)).encoded
+  return executeMedia(gateway, admitted, imagesTask, read)
 }
 
-function parse(gateway: Gateway, outer: InferenceRequest, nested: NestedImageRequest, id: string) {
-  const { caller, region, options, httpRequest, funds } = outer
+function parse(
+  gateway: Gateway,
+  { outer, httpRequest, id, onSettled }: NestedOrigin,
+  nested: NestedImageRequest,
+) {
+  const { caller, region, options, funds } = outer
   const { data_collection, zdr } = options.preferences
   const inherited = omitUndefined({
     provider: omitUndefined({ data_collection, zdr }),
@@ -84,12 +90,13 @@ function parse(gateway: Gateway, outer: InferenceRequest, nested: NestedImageReq
   })
   const body = validateInput(imageRequest, { ...nested.fields, ...inherited }, 'parameters')
   const incoming = {
-    id,
     caller,
     region,
     httpRequest,
     body,
     decode: decodeImageBody,
+    ...(id !== undefined && { id }),
+    ...(onSettled && { onSettled: [onSettled] }),
     ...(funds && { outerFunds: funds }),
   }
   return parseMediaRequest(gateway, incoming, imagesTask)

@@ -8,40 +8,32 @@ import { tasks } from '../../formats/vocabulary.ts'
 import type { KeyContext } from '../../gateway/account-cache.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../../platform/errors/gateway-error.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState, Routed, RoutingPlan } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import { completeRoute, findQualityFloor, type RoutingDecision } from '../routing/decide.ts'
-import { type HealthSnapshot, takeHealthSnapshot } from '../routing/explain.ts'
+import { completeRoute, findQualityFloor } from '../routing/decide.ts'
+import { takeHealthSnapshot } from '../routing/explain.ts'
 import { type Exclusion, type PreparedRoute, prepareRoute } from '../routing/prepare.ts'
 import type { RoutedPrompt, RoutingQuery } from '../routing/query.ts'
 import type { RoutingState } from '../routing/rank.ts'
 import { hashConversationStart } from '../routing/sticky.ts'
 import { preferRoomiest } from './roomiest.ts'
 
-/** The candidates for a request, best first. */
-export interface RoutingPlan extends RoutingDecision {
-  /** The models that the requested slugs resolve to. */
-  resolvedModels: ResolvedModel[]
-  /** The health of the endpoints at decision time, if metadata was requested. */
-  healthSnapshot: HealthSnapshot | null
-  /** See `findQualityFloor`; null also if metadata was not requested. */
-  qualityFloor: number | null
-}
-
-export function planRoute(gateway: Gateway, request: ModelRequest): RoutingPlan {
+/** Finds where a request may be sent; throws if that is nowhere. */
+export function planRoute<R extends RequestState>(gateway: Gateway, request: R): Routed<R> {
   const plan = buildPlan(gateway, request)
+  request.plan = plan
   assertRoutable(gateway, request, plan)
-  return plan
+  return request as Routed<R>
 }
 
-export function assertRoutable(gateway: Gateway, { options }: ModelRequest, plan: RoutingPlan): void {
+export function assertRoutable(gateway: Gateway, { options }: RequestState, plan: RoutingPlan): void {
   if (plan.candidates.length === 0) throw noCandidateError(gateway, options.models, plan)
 }
 
 /** The routing decision, also if it has no candidates. */
 export function buildPlan(
   gateway: Gateway,
-  request: ModelRequest,
+  request: RequestState,
   random: RoutingState['random'] = gateway.routing.random,
 ): RoutingPlan {
   const { resolvedModels, prepared } = findRoute(gateway, request)
@@ -78,7 +70,7 @@ const maxRoutes = 100
 /** A name is as long as the client likes: its suffixes can be repeated. */
 const maxNameLength = 256
 
-function findRoute(gateway: Gateway, request: ModelRequest): Route {
+function findRoute(gateway: Gateway, request: RequestState): Route {
   const { content, work, options, region, keyContext } = request
   if (!content.plain || work) return createRoute(gateway, request)
   const { catalog } = gateway
@@ -96,14 +88,14 @@ function findRoute(gateway: Gateway, request: ModelRequest): Route {
   return route
 }
 
-function createRoute(gateway: Gateway, request: ModelRequest): Route {
+function createRoute(gateway: Gateway, request: RequestState): Route {
   const named = request.options.models.map((slug) => requireModel(gateway, slug, request))
   const resolvedModels = dropMandatoryReasoning(request, named)
   return { resolvedModels, prepared: prepareRoute(buildRoutingQuery(gateway, request, resolvedModels)) }
 }
 
 /** Whether a model whose reasoning is mandatory cannot serve the request, because it turns reasoning off. */
-export function rejectsMandatoryReasoning({ format, content }: ModelRequest): boolean {
+export function rejectsMandatoryReasoning({ format, content }: RequestState): boolean {
   if (content.plain || !format.requestCodec?.rejectsMandatoryReasoning) return false
   return isReasoningRequested(content.call.reasoning) === false
 }
@@ -112,7 +104,7 @@ export function rejectsMandatoryReasoning({ format, content }: ModelRequest): bo
  * Drops models whose reasoning is mandatory if the request turns reasoning off. A `latest` alias is exempt and reasons
  * as little as possible, because the client could not know which model it resolves to.
  */
-function dropMandatoryReasoning(request: ModelRequest, resolvedModels: ResolvedModel[]): ResolvedModel[] {
+function dropMandatoryReasoning(request: RequestState, resolvedModels: ResolvedModel[]): ResolvedModel[] {
   if (!rejectsMandatoryReasoning(request)) return resolvedModels
   const allowed = resolvedModels.filter(({ model, latest }) => latest !== null || !model.reasoning?.mandatory)
   const [first] = resolvedModels
@@ -126,7 +118,7 @@ function dropMandatoryReasoning(request: ModelRequest, resolvedModels: ResolvedM
 
 export function buildRoutingQuery(
   gateway: Gateway,
-  request: ModelRequest,
+  request: RequestState,
   resolvedModels: ResolvedModel[],
 ): RoutingQuery {
   const { options, region, keyContext } = request
@@ -144,19 +136,19 @@ export function buildRoutingQuery(
   }
 }
 
-function describePrompt({ work, content }: ModelRequest): RoutedPrompt {
+function describePrompt({ work, content }: RequestState): RoutedPrompt {
   const call = work?.routingCall
   return call ? { plain: null, call, promptTokens: estimatePromptTokens(call) } : content
 }
 
 /** The same for all turns of a conversation: from its session id, or from a hash of its first messages. */
-export function computeStickyKey({ caller, options, content }: ModelRequest, modelId: string): string {
+export function computeStickyKey({ caller, options, content }: RequestState, modelId: string): string {
   const conversation =
     options.sessionId === null ? hashConversationStart(content.call) : `"${options.sessionId}"`
   return `${caller.organizationId} ${modelId} ${conversation}`
 }
 
-function requireModel(gateway: Gateway, slug: string, { options, format }: ModelRequest): ResolvedModel {
+function requireModel(gateway: Gateway, slug: string, { options, format }: RequestState): ResolvedModel {
   const resolved = findModelOrRouter(gateway.catalog, slug)
   const requested = options.models.map(truncateSlug)
   if (!resolved) {

@@ -1,9 +1,8 @@
 import type { EndpointPricing } from '../../catalog/price.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { describeDecision } from '../explain/metadata.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState, RoutingPlan, Unguarded } from '../request/inference-request.ts'
 import { type Explanation, explainDecision } from '../routing/explain.ts'
-import type { RoutingPlan } from './plan.ts'
 
 /** A routing decision as it is stored. */
 export interface RecordedPlan extends Pick<Explanation, 'strategy' | 'params' | 'endpoints'> {
@@ -14,7 +13,11 @@ export interface RecordedPlan extends Pick<Explanation, 'strategy' | 'params' | 
 }
 
 /** The id of the stored plan of a request; null if it is not stored. */
-export function recordPlan(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): string | null {
+export function recordPlan(
+  gateway: Gateway,
+  request: Unguarded<RequestState>,
+  plan: RoutingPlan,
+): string | null {
   const { organizationId } = request.caller
   const key = buildPlanKey(request, plan)
   return gateway.routingPlans.findId(gateway.catalog, organizationId, key, () =>
@@ -23,7 +26,10 @@ export function recordPlan(gateway: Gateway, request: ModelRequest, plan: Routin
 }
 
 /** Everything that `describePlan` reads besides the catalog. Cheap: it is built for every request. */
-function buildPlanKey({ options, content }: ModelRequest, { candidates, exclusions }: RoutingPlan): string {
+function buildPlanKey(
+  { options, content }: Unguarded<RequestState>,
+  { candidates, exclusions }: RoutingPlan,
+): string {
   let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
   for (const { id, why, share } of candidates) key += `\n${id} ${why} ${share}`
   for (const { endpoint, byokKeyId, reason } of exclusions) key += `\n${endpoint.id} ${byokKeyId} ${reason}`
@@ -31,7 +37,7 @@ function buildPlanKey({ options, content }: ModelRequest, { candidates, exclusio
   return key
 }
 
-function describePlan(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): RecordedPlan {
+function describePlan(gateway: Gateway, request: Unguarded<RequestState>, plan: RoutingPlan): RecordedPlan {
   const { billing } = gateway.settings
   // The health at the time differs for every request.
   const decision = describeDecision(request, { ...plan, healthSnapshot: null, qualityFloor: null })

@@ -1,4 +1,4 @@
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { RoutingDecision } from '../routing/decide.ts'
@@ -9,7 +9,7 @@ import { isWithinContext } from '../routing/filter.ts'
  * needs, otherwise those with the largest.
  */
 export function preferRoomiest(
-  { content }: ModelRequest,
+  { content }: RequestState,
   work: RequestWork,
   decision: RoutingDecision,
 ): RoutingDecision {

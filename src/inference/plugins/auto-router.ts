@@ -24,10 +24,10 @@ export const autoRouter: Router = {
     const settings = settingsOf(context, 'auto-router')
     const pinned = settings.pin_model ? findLastModel(context.request) : null
     if (pinned === null) return routeByTask(context, 'auto-router', settings, null)
-    const { format, content } = context.request
+    const { request } = context
     // Encoded from the call, since providers reject the `model` field of messages.
-    const request = { ...context.request, content: content.rewrite(format, content.call) }
-    return routeByTask({ ...context, request }, 'auto-router', settings, pinned)
+    request.content = request.content.rewrite(request.format, request.content.call)
+    return routeByTask(context, 'auto-router', settings, pinned)
   },
 }
 
@@ -61,10 +61,8 @@ export async function routeByTask(
     if (status === 'completed' && candidate && isSession)
       routedSessions.remember(session, candidate.model.id, gateway.clock.now())
   }
-  return {
-    selection: { ...selection, data: { task_type: tag } },
-    request: { ...request, onSettled: [...request.onSettled, remember] },
-  }
+  request.onSettled = [...request.onSettled, remember]
+  return { selection: { ...selection, data: { task_type: tag } } }
 }
 
 /** `cost_tier` takes precedence over the older setting. */

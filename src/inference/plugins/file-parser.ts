@@ -43,7 +43,6 @@ export const fileParser: Plugin<'file-parser'> = {
       parsed.map((part) => [part, [{ kind: 'text', text: '' }]]),
     )
     if (parsed.length > 0) work.routingCall = replaceFiles(call, placeholders)
-    return request
   },
   augment: parseFiles,
   assertConfigured: ({ settings }, { pdf }) => {
@@ -126,7 +125,7 @@ interface ParsedFile extends FileText {
   costNanos: bigint
 }
 
-async function parseFiles(context: AugmentContext, settings: Settings): Promise<InferenceRequest> {
+async function parseFiles(context: AugmentContext, settings: Settings): Promise<void> {
   const { gateway, request, work } = context
   const { call } = request.content
   const engine = resolveEngine(gateway, request, settings)
@@ -138,19 +137,18 @@ async function parseFiles(context: AugmentContext, settings: Settings): Promise<
     work.fileAnnotations.push(...(await guardTexts(gateway, request, parsed)).map(toAnnotation))
     throw error
   }
-  if (parsed.length === 0) return request
+  if (parsed.length === 0) return
   const files = await guardTexts(gateway, request, parsed)
   const annotations = files.map(toAnnotation)
   work.fileAnnotations.push(...annotations)
   work.stages.push(describeStage(files))
   const contents = new Map<FilePart, FileContent>(files.map(({ part, content }) => [part, content]))
   const isLarge = request.content.received.isLarge || countCharacters(files) > largeTextLength
-  const content = request.content.rewrite(request.format, replaceFiles(call, contents), { isLarge })
+  request.content = request.content.rewrite(request.format, replaceFiles(call, contents), { isLarge })
   // A client that did not request the plugin may reject annotations that it does not know.
   const isImplied = work.findPlugin('file-parser')?.isImplied === true
-  if (request.format.name !== 'chat' || isImplied) return { ...request, content }
-  const annotate = () => new AnnotationWriter(annotations)
-  return { ...request, content, replyTransforms: [...request.replyTransforms, annotate] }
+  if (request.format.name !== 'chat' || isImplied) return
+  request.replyTransforms = [...request.replyTransforms, () => new AnnotationWriter(annotations)]
 }
 
 /** Adds to `parsed`. */

@@ -1,7 +1,6 @@
 import type { ModelCall } from '../../formats/call/call.ts'
 import type { PluginSettings } from '../../formats/schema/plugins.ts'
 import { omitUndefined } from '../../platform/json/json-values.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
 import type { FusionPresetName } from '../routers/fusion-presets.ts'
 import { createFusionEntry, isAddedEntry } from '../tools/fusion/entry.ts'
 import { resolvePreset } from '../tools/fusion/presets.ts'
@@ -16,8 +15,8 @@ export const fusionPlugin: Plugin<'fusion'> = {
   prepare: async (context, settings) => {
     const { content } = context.request
     // A router model has added it already.
-    if (hasEntry(content.call)) return context.request
-    return addTool(context, settings, await resolvePanel(context, settings, 'general-high'))
+    if (hasEntry(content.call)) return
+    addTool(context, settings, await resolvePanel(context, settings, 'general-high'))
   },
 }
 
@@ -32,9 +31,8 @@ function createFusionRouter(model: string, defaultPreset: FusionPresetName): Rou
     route: async (context) => {
       const settings = settingsOf(context, 'fusion')
       const panel = await resolvePanel(context, settings, defaultPreset)
-      const request = addTool(context, settings, panel, { kind: 'tool', name: 'service:fusion' })
+      addTool(context, settings, panel, { kind: 'tool', name: 'service:fusion' })
       return {
-        request,
         selection: {
           models: [panel.model],
           reason: `It answers with the replies of ${panel.analysis_models.join(', ')}.`,
@@ -66,12 +64,12 @@ function addTool(
   { model, max_tool_calls, tools }: FusionSettings,
   { analysis_models }: { analysis_models: string[] },
   toolChoice?: ModelCall['toolChoice'],
-): InferenceRequest {
+): void {
   const { content } = request
   const { call } = content
   const entry = createFusionEntry(omitUndefined({ analysis_models, model, max_tool_calls, tools }))
   const changed = { ...call, tools: [...(call.tools ?? []), entry], ...(toolChoice && { toolChoice }) }
-  return { ...request, content: content.replaceCall(changed) }
+  request.content = content.replaceCall(changed)
 }
 
 function hasEntry({ tools = [] }: ModelCall): boolean {

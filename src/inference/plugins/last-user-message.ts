@@ -8,14 +8,14 @@ export function readLastUserText(messages: readonly Message[]): string {
   return texts.join('\n').trim()
 }
 
-/** The request with a text after the last message of the user. */
-export function addToPrompt(request: InferenceRequest, text: string): InferenceRequest {
+/** Adds a text to a request, after the last message of the user. */
+export function addToPrompt(request: InferenceRequest, text: string): void {
   const { call } = request.content
   const at = call.messages.findLastIndex(isWritten)
   const messages = call.messages.map((message, index) =>
     index === at ? { ...message, parts: [...message.parts, { kind: 'text' as const, text }] } : message,
   )
-  return { ...request, content: request.content.replaceCall({ ...call, messages }) }
+  request.content = request.content.replaceCall({ ...call, messages })
 }
 
 /** A message of the user that is not only the results of tools. */

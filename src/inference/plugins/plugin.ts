@@ -1,7 +1,6 @@
 import type { PluginId, PluginSettings } from '../../formats/schema/plugins.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { InferenceRequest, RoutingPlan } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { CallModelFn } from '../tools/tool.ts'
 
@@ -14,9 +13,9 @@ export interface Plugin<Id extends PluginId = PluginId> {
   /** Checks that the operator has configured what these settings need. Errors are 400 and name the setting. */
   assertConfigured?(gateway: Gateway, settings: PluginSettings<Id>): void
   /** Runs before routing; may change the models or the prompt, or add transforms of the reply. */
-  prepare?(context: PluginContext, settings: PluginSettings<Id>): InferenceRequest | Promise<InferenceRequest>
+  prepare?(context: PluginContext, settings: PluginSettings<Id>): void | Promise<void>
   /** Runs after admission, so that its cost can be held; may change the prompt. The guardrails filter what it adds. */
-  augment?(context: AugmentContext, settings: PluginSettings<Id>): Promise<InferenceRequest>
+  augment?(context: AugmentContext, settings: PluginSettings<Id>): Promise<void>
   /** The highest fee of `augment`, without the tokens it adds to the prompt; for quotes. */
   estimateFee?(context: PluginContext, settings: PluginSettings<Id>): bigint | Promise<bigint>
   /** What `augment` adds to the prompt at most, in characters; absent if it is not known before. */

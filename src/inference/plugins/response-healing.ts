@@ -17,12 +17,12 @@ export const responseHealing: Plugin<'response-healing'> = {
     const isJsonRequested = format?.kind === 'json' || format?.kind === 'schema'
     if (stream || !isJsonRequested) {
       work.dropPlugin('response-healing')
-      return request
+      return
     }
     const schema = format.kind === 'schema' ? format.schema : null
     const owner = request.caller.organizationId
     const heal = () => new JsonHealer(gateway, work, owner, schema)
-    return { ...request, replyTransforms: [heal, ...request.replyTransforms] }
+    request.replyTransforms = [heal, ...request.replyTransforms]
   },
 }
 

@@ -1,6 +1,5 @@
 import { findModel, type ResolvedModel } from '../../catalog/lookup.ts'
 import { findRouterModel, isRouterSlug } from '../../catalog/router-models.ts'
-import type { Gateway } from '../../gateway/gateway.ts'
 import { assertRouterAllowed } from '../../governance/policy/guard.ts'
 import { gatewayError, invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
@@ -32,11 +31,10 @@ export function namesRouter({ options }: InferenceRequest): boolean {
 }
 
 /** Replaces the router models of a request by the models they choose. Settings of other routers are dropped. */
-export async function routeModels(context: PluginContext): Promise<InferenceRequest> {
-  const { gateway, work } = context
-  const requested = context.request.options.models
+export async function routeModels(context: PluginContext): Promise<void> {
+  const { gateway, request, work } = context
+  const requested = request.options.models
   const used = new Set<Router>()
-  let { request } = context
   for (const slug of requested) {
     const router = findRouterModel(gateway.catalog, slug)
     const known = router && routers.find(({ model }) => model === router.model.id)
@@ -44,14 +42,13 @@ export async function routeModels(context: PluginContext): Promise<InferenceRequ
     assertUsable(request, router)
     assertRouterAllowed(request.keyContext.policy, router.model)
     const listed = requested.filter((name) => name !== slug)
-    const result = await known.route({ ...context, request, router, listed })
+    const result = await known.route({ ...context, router, listed })
     work.stages.push(describeStage(known, result))
-    request = replaceModel(gateway, result.request ?? request, slug, known, router, result)
+    replaceModel(context, slug, { ...result, strategy: known.strategy, variants: router.variants })
     used.add(known)
   }
   for (const router of routers)
     if (router.plugin && !used.has(router) && work.findPlugin(router.plugin)) work.dropPlugin(router.plugin)
-  return request
 }
 
 function assertUsable({ region, format }: InferenceRequest, { model: { id } }: ResolvedModel): void {
@@ -63,14 +60,12 @@ function assertUsable({ region, format }: InferenceRequest, { model: { id } }: R
 
 /** The suffixes of the router apply to the models it chose. */
 function replaceModel(
-  { catalog }: Gateway,
-  request: InferenceRequest,
+  { gateway: { catalog }, request }: PluginContext,
   slug: string,
-  { strategy }: Router,
-  { variants }: ResolvedModel,
-  { selection, usesListed }: RouterResult,
-): InferenceRequest {
+  choice: RouterResult & Pick<Router, 'strategy'> & Pick<ResolvedModel, 'variants'>,
+): void {
   const { options } = request
+  const { selection, usesListed, strategy, variants } = choice
   // Without fallbacks the client accepts only the choice itself.
   const chosen =
     options.preferences.allow_fallbacks === false ? selection.models.slice(0, 1) : selection.models
@@ -79,13 +74,10 @@ function replaceModel(
   const isFirst = options.models[0] === slug
   const others = usesListed ? [slug] : options.models
   const models = [...new Set(others.flatMap((name) => (name === slug ? slugs : [name])))]
-  return {
-    ...request,
-    options: {
-      ...options,
-      models,
-      ...(isFirst && { routed: { requested: slug, strategy, models: chosen.map(idOf) } }),
-    },
+  request.options = {
+    ...options,
+    models,
+    ...(isFirst && { routed: { requested: slug, strategy, models: chosen.map(idOf) } }),
   }
 }
 

@@ -2,11 +2,10 @@ import type { ResolvedModel } from '../../catalog/lookup.ts'
 import type { RouterStrategy } from '../../catalog/router-models.ts'
 import type { PluginId, PluginSettings } from '../../formats/schema/plugins.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RouterSelection } from '../routers/candidate.ts'
 import type { PluginContext } from './plugin.ts'
 
-/** How a router model chooses the models of a request. */
+/** How a router model chooses the models of a request. What else it changes, it changes in the request. */
 export interface Router {
   /** The id of the router model in the catalog. */
   model: string
@@ -27,8 +26,6 @@ export interface RouterContext extends PluginContext {
 
 export interface RouterResult {
   selection: RouterSelection
-  /** The request, if the router changes more of it than its models. */
-  request?: InferenceRequest
   /** It chose among the other models of the request, so these are not fallbacks. */
   usesListed?: boolean
 }

@@ -24,14 +24,13 @@ export const webFetch: Plugin<'web-fetch'> = {
   assertConfigured: assertFetchEnabled,
   prepare: (context, settings) => {
     readOptions(context, settings)
-    return context.request
   },
   augment: async (context, settings) => {
     const { gateway, request, work, signal } = context
     const options = { ...readOptions(context, settings), signal }
     const max = Math.min(settings.max_uses ?? defaultPages, maxPages)
     const urls = findUrls(readLastUserText(request.content.call.messages), max)
-    if (urls.length === 0) return request
+    if (urls.length === 0) return
     const startedAt = performance.now()
     const pages: { url: string; outcome: PageOutcome }[] = []
     for (const url of urls) pages.push({ url, outcome: await readPage(gateway, url, options) })
@@ -52,10 +51,8 @@ export const webFetch: Plugin<'web-fetch'> = {
       data: { pages: read.length },
     })
     const sources = read.map(({ url, title }) => ({ url, ...(title && { title }) }))
-    return {
-      ...addToPrompt(request, pages.map(formatPage).join('\n\n---\n\n')),
-      replyTransforms: [...request.replyTransforms, () => new CiteSources(sources)],
-    }
+    addToPrompt(request, pages.map(formatPage).join('\n\n---\n\n'))
+    request.replyTransforms = [...request.replyTransforms, () => new CiteSources(sources)]
   },
 }
 

@@ -3,7 +3,6 @@ import type { PluginSettings } from '../../formats/schema/plugins.ts'
 import type { SearchResult } from '../../formats/schema/search-engine.ts'
 import { GatewayError, gatewayError } from '../../platform/errors/gateway-error.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
 import { requireEngine } from '../web/choose-engine.ts'
 import { formatResults, toCitation } from '../web/format-results.ts'
 import { parseDomainRules, prepareSearch, type SearchOptions } from '../web/prepare.ts'
@@ -24,23 +23,23 @@ export const web: Plugin<'web'> = {
     if (settings.x_search) work.dropSettings('web', ['plugins.web.x_search'])
     if (settings.max_uses === 0) {
       validate(settings)
-      return request
+      return
     }
     const search = resolve(context, settings)
     if (search.kind === 'native') {
       work.dropSettings('web', search.ignored)
       const { call } = request.content
       const tools = [...(call.tools ?? []), search.tool]
-      return { ...request, content: request.content.replaceCall({ ...call, tools }) }
+      request.content = request.content.replaceCall({ ...call, tools })
+      return
     }
     work.dropSettings('web', search.prepared.ignored)
-    return request
   },
   augment: async (context, settings) => {
     const query = findQuery(context, settings)
-    if (query === null) return context.request
+    if (query === null) return
     const search = resolve(context, settings)
-    return search.kind === 'native' ? context.request : addResults(context, search, query, settings)
+    if (search.kind !== 'native') await addResults(context, search, query, settings)
   },
   estimateFee: (context, settings) => {
     if (findQuery(context, settings) === null) return 0n
@@ -111,7 +110,7 @@ async function addResults(
   { chosen, prepared }: Extract<ResolvedSearch, { kind: 'engine' }>,
   query: string,
   settings: Settings,
-): Promise<InferenceRequest> {
+): Promise<void> {
   const { gateway, request, work, signal } = context
   const startedAt = performance.now()
   const worstCase = priceWorstCase(gateway.settings.web, prepared, chosen.accesses)
@@ -136,11 +135,8 @@ async function addResults(
     data: { engine: chosen.engine.id, results: results.length },
     cost_usd: usdFromNanos(nanos),
   })
-  const text = buildText(results, settings, gateway.clock.now())
-  return {
-    ...addToPrompt(request, text),
-    replyTransforms: [...request.replyTransforms, () => new CiteSources(results.map(toCitation))],
-  }
+  addToPrompt(request, buildText(results, settings, gateway.clock.now()))
+  request.replyTransforms = [...request.replyTransforms, () => new CiteSources(results.map(toCitation))]
 }
 
 function buildText(results: readonly SearchResult[], { search_prompt }: Settings, now: number): string {

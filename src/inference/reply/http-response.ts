@@ -4,8 +4,7 @@ import type { JsonObject } from '../../platform/json/json-values.ts'
 import { encodeJsonChunks, estimateJsonLength } from '../../platform/json/long-json.ts'
 import { sliceText } from '../../platform/text/slice-text.ts'
 import type { ClientFormat } from '../request/client-format.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
-import type { RequestTrace } from '../settle/trace.ts'
+import type { RequestState } from '../request/inference-request.ts'
 
 /** Longer replies are encoded in chunks, as the client reads them. */
 const chunkedReplyLength = 1024 * 1024
@@ -72,11 +71,11 @@ export function buildStreamHeaders({ replyCodec }: ClientFormat): Record<string,
   }
 }
 
-export function listDroppedFields({ translation }: RequestTrace): string[] {
-  return translation?.upstreamRequest.dropped ?? []
+export function listDroppedFields({ attempts }: RequestState): string[] {
+  return attempts.translation?.upstreamRequest.dropped ?? []
 }
 
-export function buildReplyHeaders(request: ModelRequest, dropped: string[]): Record<string, string> {
+export function buildReplyHeaders(request: RequestState, dropped: string[]): Record<string, string> {
   const headers: Record<string, string> = { 'x-generation-id': request.id }
   if (dropped.length > 0) headers['x-headgate-dropped'] = toHeaderList(dropped)
   return Object.assign(headers, request.replyHeaders)

@@ -1,6 +1,6 @@
+import type { ExportTargets } from '../../delivery/outbox.ts'
 import type { ReplyEvent } from '../../formats/call/event.ts'
 import type { OutputPart } from '../../formats/call/part.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
 import type { ReplyObserver } from './transforms.ts'
 
 /** The limit of the logged prompt, and of the logged reply. */
@@ -85,11 +85,13 @@ export class Transcript implements ReplyObserver {
   }
 }
 
+interface LoggedRequest {
+  logsContent: boolean
+  exportTargets: ExportTargets | null
+}
+
 /** Null if the content of the reply is neither logged nor exported. */
-export function createTranscript({
-  logsContent,
-  exportTargets,
-}: Pick<ModelRequest, 'logsContent' | 'exportTargets'>): Transcript | null {
+export function createTranscript({ logsContent, exportTargets }: LoggedRequest): Transcript | null {
   return logsContent || exportTargets?.includesContent ? new Transcript() : null
 }
 

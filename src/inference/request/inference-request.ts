@@ -1,4 +1,5 @@
 import type { Caller } from '../../access/caller.ts'
+import type { ResolvedModel } from '../../catalog/lookup.ts'
 import type { ExportTargets } from '../../delivery/outbox.ts'
 import type { ModelCall } from '../../formats/call/call.ts'
 import type { PlainPrompt } from '../../formats/call/plain-prompt.ts'
@@ -7,6 +8,9 @@ import type { DataRegion, TaskName } from '../../formats/vocabulary.ts'
 import type { ClientCodec, ReplySummary } from '../../formats/wire-format.ts'
 import type { KeyContext } from '../../gateway/account-cache.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
+import type { Amounts } from '../../ledger/amounts.ts'
+import type { Draft } from '../../ledger/draft.ts'
+import type { HoldRequest, NearestLimit } from '../../ledger/ledger-state.ts'
 import type { Statement } from '../../platform/db/batch.ts'
 import type { GenerationStatus } from '../../platform/db/generation-table.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
@@ -14,6 +18,9 @@ import type { SpanRecorder } from '../../platform/tracing/span-recorder.ts'
 import type { Funds } from '../hold/funds.ts'
 import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
 import type { Candidate } from '../routing/candidate.ts'
+import type { RoutingDecision } from '../routing/decide.ts'
+import type { HealthSnapshot } from '../routing/explain.ts'
+import type { Attempts } from './attempts.ts'
 import type { ClientFormat } from './client-format.ts'
 import type { ReceivedFacts, RequestContent, RequestSource } from './content.ts'
 import type { RequestOptions } from './options.ts'
@@ -29,18 +36,15 @@ export interface IncomingRequest {
   format: ClientFormat
   /** The generation's id, where the client already knows it. */
   id?: string
-  /** Called on admission: a later failure is part of the reply. */
-  onAdmitted?: () => void
-  /** Statements committed with the charge; `reply` is in the client's format. */
-  store?: (reply: JsonObject) => Promise<Statement[]>
-  /** A plugin or a tool of another request has made it. */
+  onAdmitted?: RequestState['onAdmitted']
+  store?: RequestState['store']
   isNested?: true
-  /** What is held for that request: this one draws on it. */
+  outer?: RequestState['outer']
+  /** What is held for the outer request: this one draws on it. */
   outerFunds?: Funds
-  outer?: ModelRequest['outer']
-  onSettled?: ModelRequest['onSettled']
+  onSettled?: RequestState['onSettled']
   /** What the client needs changed in every reply. */
-  replyTransforms?: InferenceRequest['replyTransforms']
+  replyTransforms?: RequestState['replyTransforms']
 }
 
 /** How a request ended, for those who act on its settlement. */
@@ -79,8 +83,34 @@ export interface MeasuredContent {
   measure(): RequestSize
 }
 
-/** A parsed request to a model, whatever it asks for: the input of routing, admission, failover and settlement. */
-export interface ModelRequest {
+/** The candidates for a request, best first. */
+export interface RoutingPlan extends RoutingDecision {
+  /** The models that the requested slugs resolve to. */
+  resolvedModels: ResolvedModel[]
+  /** The health of the endpoints at decision time, if metadata was requested. */
+  healthSnapshot: HealthSnapshot | null
+  /** See `findQualityFloor`; null also if metadata was not requested. */
+  qualityFloor: number | null
+}
+
+/** The hold of an admitted request, and the first part of its generation. */
+export interface PlacedHold {
+  /** Of a request that pays for one reply. */
+  amounts: Amounts
+  /** What is held for a request that may pay for more; null otherwise. */
+  funds: Funds | null
+  /** The limit it left the least of; null if there is none. */
+  nearest: NearestLimit | null
+  /** The meters its charge counts in. */
+  meteredIn: Pick<HoldRequest, 'subjects' | 'day'>
+  draft: Draft
+}
+
+/**
+ * A request to a model, whatever it asks for, from its parsing to its settlement. It is created once; each stage changes
+ * it in place. A turn and a nested request have a state of their own.
+ */
+export interface RequestState {
   caller: Caller
   region: DataRegion
   httpRequest: Request
@@ -98,40 +128,61 @@ export interface ModelRequest {
   /** Arrival: milliseconds of the wall clock, and of the monotonic one. */
   at: number
   startedAt: number
-  /** Its rate limit has counted it, before admission. */
-  isRateCounted?: boolean
   /** For all attempts together, if it is shorter than the limits of any request. */
-  timeLimitMs?: number
+  timeLimitMs: number | null
   /** Null if its spans are not read. */
   spans: SpanRecorder | null
+  /** A plugin or a tool of another request has made it. */
+  isNested: boolean
+  /** The request on whose behalf it is made, and what for: recovery adds it to the bill of that request. */
+  outer: { id: string; purpose: string } | null
+  /** Called on admission: a later failure is part of the reply. */
+  onAdmitted: (() => void) | null
+  /** Statements committed with the charge; `reply` is in the client's format. */
+  store: ((reply: JsonObject) => Promise<Statement[]>) | null
   /** Called after the settlement is durable; must not throw. */
   onSettled: readonly ((settled: SettledReply) => void)[]
-  /** Added to those of the reply. */
-  replyHeaders: Readonly<Record<string, string>>
+
+  /** The guardrails have been applied: its content may be sent. */
+  isGuarded: true
   /** What the guardrails found so far; null if they have nothing to look for. */
   hits: GuardrailHit[] | null
+  /** Adds what is found only in a reply that has ended. */
+  completeHits: (() => Promise<void>) | null
   /** Its plugins and server tools; null if it has none. */
   work: RequestWork | null
   /** What is held for it if it pays for more than one thing, or another request pays for it; null otherwise. */
   funds: Funds | null
-  /** The request on whose behalf it is made, and what for: recovery adds it to the bill of that request. */
-  outer?: { id: string; purpose: string } | undefined
-  /** Adds what is found only in a reply that has ended. */
-  completeHits?: () => Promise<void>
-}
-
-/** A parsed request before the guardrails are applied: it cannot be routed. */
-export type Unguarded<R extends ModelRequest> = Omit<R, 'hits'>
-
-/** A request for text. */
-export interface InferenceRequest
-  extends ModelRequest,
-    Pick<IncomingRequest, 'onAdmitted' | 'store' | 'isNested'> {
-  format: ClientFormat
-  content: RequestContent
+  /** Its rate limit has counted it, before admission. */
+  isRateCounted: boolean
   /** Called once for each attempt. Replies are passed through unchanged only while there are no transforms. */
   replyTransforms: readonly (() => ReplyTransform)[]
   /** As `replyTransforms`. They come last, whatever the other transforms add to the reply. */
   replyFilters: readonly (() => ReplyTransform)[]
   replyObservers: readonly (() => ReplyObserver)[]
+  /** Added to those of the reply. */
+  replyHeaders: Readonly<Record<string, string>>
+
+  /** Where it may be sent; null until it is routed. */
+  plan: RoutingPlan | null
+  /** Null until it is admitted. */
+  hold: PlacedHold | null
+  attempts: Attempts
+  /** Null until it ends. */
+  settling: Promise<void> | null
+}
+
+/** A request before the guardrails are applied: it cannot be routed or sent. */
+export type Unguarded<R extends RequestState> = Omit<R, 'isGuarded'> & { isGuarded: boolean }
+
+/** A request whose candidates are known. */
+export type Routed<R extends RequestState = RequestState> = R & { plan: RoutingPlan }
+
+/** A request that may be sent: its worst case is within every limit, and is held. */
+export type Admitted<R extends RequestState = RequestState> = Routed<R> & { hold: PlacedHold }
+
+/** A request for text. */
+export interface InferenceRequest extends RequestState {
+  format: ClientFormat
+  content: RequestContent
 }

@@ -6,7 +6,14 @@ import { newTimeOrderedHex } from '../../platform/crypto/ids.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { Funds } from '../hold/funds.ts'
 import { RequestContent } from './content.ts'
-import type { IncomingRequest, InferenceRequest, ModelRequest, Unguarded } from './inference-request.ts'
+import type {
+  IncomingRequest,
+  InferenceRequest,
+  MeasuredContent,
+  RequestFormat,
+  RequestState,
+  Unguarded,
+} from './inference-request.ts'
 import { inlineFiles } from './inline-files.ts'
 import { parseOptions } from './options.ts'
 import { resolvePlugins } from './plugins.ts'
@@ -30,78 +37,81 @@ export async function parseRequest(
   const { body, presetId } = await expandPreset(gateway, caller.key, format.presetTarget, incoming.body)
   const parsed = RequestContent.parse(format, body, incoming.source)
   const content = parsed.plain ? parsed : await inlineFiles(gateway, incoming, parsed)
-  const request: Unguarded<InferenceRequest> = {
-    ...describeRequest(gateway, incoming, body, keyContext, startedAt),
-    caller,
-    region: incoming.region,
-    httpRequest: incoming.httpRequest,
-    format,
-    presetId,
-    content,
-    funds: null,
-    replyTransforms: incoming.replyTransforms ?? none,
-    replyFilters: none,
-    replyObservers: none,
-  }
-  const { onAdmitted, store, isNested, outer, onSettled } = incoming
-  if (onAdmitted) request.onAdmitted = onAdmitted
-  if (store) request.store = store
-  if (isNested) request.isNested = isNested
-  if (outer) request.outer = outer
-  if (onSettled) request.onSettled = onSettled
-  if (request.work || incoming.outerFunds) request.funds = createFunds(request, incoming)
-  return request
-}
-
-/** Null for a request that pays for one reply. */
-export function createFunds(
-  request: Unguarded<ModelRequest>,
-  { outerFunds }: Pick<IncomingRequest, 'outerFunds'>,
-): Funds | null {
-  const { work } = request
-  return work || outerFunds ? new Funds(request, work?.bill ?? null, outerFunds ?? null) : null
+  return createState(gateway, incoming, { startedAt, keyContext, format, content, presetId })
 }
 
 const none: readonly never[] = []
 
 const noHeaders: Readonly<Record<string, string>> = {}
 
-type RequestDescription = Omit<
-  ModelRequest,
-  'caller' | 'region' | 'httpRequest' | 'format' | 'content' | 'presetId' | 'hits' | 'funds'
->
+/** What the body of a request was parsed to. */
+interface Parsed<F extends RequestFormat, C extends MeasuredContent> {
+  startedAt: number
+  keyContext: KeyContext
+  format: F
+  content: C
+  presetId: string | null
+}
 
-/** What is known of every request besides its content. */
-export function describeRequest(
+export function createState<F extends RequestFormat, C extends MeasuredContent>(
   gateway: Gateway,
-  incoming: Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id' | 'isNested'>,
-  body: JsonObject,
-  keyContext: KeyContext,
-  startedAt: number,
-): RequestDescription {
-  const { caller, region, httpRequest, id = newGenerationId() } = incoming
-  const options = parseOptions(body, httpRequest.headers, keyContext.defaultModel)
-  const { destinations } = keyContext
+  incoming: Omit<IncomingRequest, 'body' | 'source' | 'format'>,
+  { startedAt, keyContext, format, content, presetId }: Parsed<F, C>,
+): Unguarded<RequestState & { format: F; content: C }> {
+  const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
+  const options = parseOptions(content.body, httpRequest.headers, keyContext.defaultModel)
+  const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
-  return {
+  const isExported = exportTargets !== null
+  const state: Unguarded<RequestState & { format: F; content: C }> = {
+    caller,
+    region,
+    httpRequest,
+    format,
     keyContext,
+    content,
     options,
+    presetId,
+    logsContent: logging !== null && shouldLogContent(logging, { id, keyId: caller.key.id, region }),
     exportTargets,
-    logsContent:
-      keyContext.logging !== null &&
-      shouldLogContent(keyContext.logging, { id, keyId: caller.key.id, region }),
     id,
     at: gateway.clock.now(),
     startedAt,
-    spans:
-      gateway.tracer || exportTargets
-        ? recordSpans(gateway, httpRequest, startedAt, exportTargets !== null)
-        : null,
-    onSettled: none,
+    timeLimitMs: null,
+    spans: gateway.tracer || isExported ? recordSpans(gateway, httpRequest, startedAt, isExported) : null,
+    isNested: incoming.isNested ?? false,
+    outer: incoming.outer ?? null,
+    onAdmitted: incoming.onAdmitted ?? null,
+    store: incoming.store ?? null,
+    onSettled: incoming.onSettled ?? none,
+    isGuarded: false,
+    hits: null,
+    completeHits: null,
+    work: resolveWork(content.body, options.models, keyContext, incoming.isNested ?? false),
+    funds: null,
+    isRateCounted: false,
+    replyTransforms: incoming.replyTransforms ?? none,
+    replyFilters: none,
+    replyObservers: none,
     replyHeaders: noHeaders,
-    work: resolveWork(body, options.models, keyContext, incoming.isNested ?? false),
+    plan: null,
+    hold: null,
+    attempts: {
+      failed: [],
+      lastStartedAt: startedAt,
+      isOpen: false,
+      span: null,
+      replySpan: null,
+      candidate: null,
+      translation: null,
+      transcript: null,
+      firstTokenMs: null,
+    },
+    settling: null,
   }
+  if (state.work || outerFunds) state.funds = new Funds(state, state.work?.bill ?? null, outerFunds ?? null)
+  return state
 }
 
 function resolveWork(

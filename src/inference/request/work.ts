@@ -4,7 +4,7 @@ import { Bill } from '../../ledger/bill.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import type { FundedRequest } from '../hold/extension.ts'
 import type { Funds } from '../hold/funds.ts'
-import { withFunds } from '../hold/request-funds.ts'
+import { requireFunds } from '../hold/request-funds.ts'
 import type { PreparedTools } from '../tools/prepared-tools.ts'
 import type { CallModelFn } from '../tools/tool.ts'
 
@@ -79,11 +79,10 @@ export class RequestWork {
 }
 
 /** The work of a request, which is created when it is first needed. */
-export function withWork<R extends FundedRequest & { work: RequestWork | null; funds: Funds | null }>(
-  request: R,
-): R & { work: RequestWork; funds: Funds } {
-  const work = request.work ?? new RequestWork([])
-  const funded = withFunds({ ...request, work })
-  funded.funds.bill ??= work.bill
-  return funded
+export function requireWork(
+  request: FundedRequest & { work: RequestWork | null; funds: Funds | null },
+): RequestWork {
+  request.work ??= new RequestWork([])
+  requireFunds(request).bill ??= request.work.bill
+  return request.work
 }

@@ -1,42 +1,44 @@
 import { describeFailureKind, type UpstreamFailure } from '../../formats/call/failure.ts'
 import { type FailedAttempt, isPlainCode } from '../failures/failure.ts'
 import { redactAccounts } from '../failures/redact-secrets.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { Attempts, Outcome } from '../request/attempts.ts'
+import type { RequestState } from '../request/inference-request.ts'
 import { forbidsRetention } from '../request/retention.ts'
-import type { Outcome, RequestTrace } from './trace.ts'
 
 /** Enough for what a provider says. */
 const maxMessageLength = 300
 
-type StoredRequest = Pick<ModelRequest, 'logsContent' | 'keyContext' | 'options'>
-type Attempts = Pick<RequestTrace, 'attempts' | 'startedAt'>
+type AttemptedRequest = Pick<RequestState, 'logsContent' | 'keyContext' | 'options' | 'startedAt'> & {
+  attempts: Pick<Attempts, 'failed'>
+}
 
 /** JSON array of the attempts that failed, as it is stored. */
-export function encodeAttempts(request: StoredRequest, { attempts, startedAt }: Attempts): string {
-  if (attempts.length === 0) return '[]'
+export function encodeAttempts(request: AttemptedRequest): string {
+  const { attempts, startedAt } = request
+  if (attempts.failed.length === 0) return '[]'
   const describe = selectDescription(request)
-  return JSON.stringify(attempts.map((attempt) => toAttemptRecord(attempt, startedAt, describe)))
+  return JSON.stringify(attempts.failed.map((attempt) => toAttemptRecord(attempt, startedAt, describe)))
 }
 
 /** The same for a request that has ended, with the reply that broke off. */
 export function encodeAllAttempts(
-  request: StoredRequest,
-  trace: Attempts,
+  request: AttemptedRequest,
   { error, summary }: Pick<Outcome, 'error' | 'summary'>,
 ): string {
-  const { attempts, startedAt } = trace
-  if (attempts.length === 0 && !error && !summary?.failure) return '[]'
-  const failure = findReplyFailure(attempts, error?.cause, summary?.failure ?? null)
-  if (!failure) return encodeAttempts(request, trace)
+  const { startedAt } = request
+  const { failed } = request.attempts
+  if (failed.length === 0 && !error && !summary?.failure) return '[]'
+  const failure = findReplyFailure(failed, error?.cause, summary?.failure ?? null)
+  if (!failure) return encodeAttempts(request)
   const describe = selectDescription(request)
-  const records = attempts.map((attempt) => toAttemptRecord(attempt, startedAt, describe))
+  const records = failed.map((attempt) => toAttemptRecord(attempt, startedAt, describe))
   return JSON.stringify([...records, { ...describeFailure(failure, describe), in_reply: true }])
 }
 
 type Description = (failure: UpstreamFailure) => string
 
 /** The message of a provider may quote the prompt: it is stored only where the prompt may be. */
-function selectDescription(request: StoredRequest): Description {
+function selectDescription(request: AttemptedRequest): Description {
   return request.logsContent && !forbidsRetention(request)
     ? quoteMessage
     : ({ kind }) => describeFailureKind(kind)

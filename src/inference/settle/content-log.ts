@@ -7,24 +7,19 @@ import type { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import { type FailedAttempt, statusFor, toClientError } from '../failures/failure.ts'
 import { maxCharacters, type Transcript, type TranscriptText } from '../reply/transcript.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState } from '../request/inference-request.ts'
 
-/** The parts of an outcome that are logged. */
-export interface ContentSource {
-  /** Null if content is neither logged nor exported. */
-  transcript: Transcript | null
-  /** The error sent to the client, instead of a reply or in the middle of a stream. */
-  error: GatewayError | null
-  attempts: readonly FailedAttempt[]
-}
-
-/** Committed with the charge. A failure here must not fail the settlement. */
+/**
+ * Committed with the charge. A failure here must not fail the settlement. `error` is what the client was sent, instead of
+ * a reply or in the middle of a stream.
+ */
 export function buildContentStatements(
   gateway: Gateway,
-  request: ModelRequest,
-  source: ContentSource,
+  request: RequestState,
+  error: GatewayError | null,
 ): Statement[] {
-  if (!request.logsContent || !source.transcript) return []
+  const { transcript } = request.attempts
+  if (!request.logsContent || !transcript) return []
   try {
     const { caller, id, at } = request
     const owner = {
@@ -33,7 +28,7 @@ export function buildContentStatements(
       workspaceId: caller.key.workspace_id,
       createdAt: new Date(at).toISOString(),
     }
-    const content = buildContent(request, source, source.transcript)
+    const content = buildContent(request, transcript, error)
     return [buildContentStatement(gateway.db, gateway.vault, owner, content)]
   } catch (err) {
     gateway.log.warn({ err, id: request.id }, 'failed to log the content of a generation')
@@ -42,15 +37,15 @@ export function buildContentStatements(
 }
 
 function buildContent(
-  { content }: ModelRequest,
-  { error, attempts }: ContentSource,
+  { content, attempts }: RequestState,
   transcript: Transcript,
+  error: GatewayError | null,
 ): JsonObject {
   const clipper = new ContentClipper(maxCharacters)
   return {
     input: buildInput(content.body, clipper),
     output: readOutput(content.call, transcript),
-    error: error && describeError(error, attempts),
+    error: error && describeError(error, attempts.failed),
     truncated: clipper.truncated || transcript.truncated,
   }
 }

@@ -3,10 +3,10 @@ import { sha256 } from '../../platform/crypto/crypto.ts'
 import { asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import { estimateJsonLength } from '../../platform/json/long-json.ts'
 import { readTraceContext, type TraceContext } from '../../platform/tracing/trace-parent.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState } from '../request/inference-request.ts'
 import { sanitizeLabel } from '../request/options.ts'
 
-type TracedRequest = Pick<ModelRequest, 'id' | 'httpRequest' | 'spans'> & {
+type TracedRequest = Pick<RequestState, 'id' | 'httpRequest' | 'spans'> & {
   content: { readonly body: JsonObject }
 }
 

@@ -2,26 +2,23 @@ import { countCompletionTokens } from '../../formats/call/usage.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { computeStickyKey } from '../plan/plan.ts'
 import { areToolCallsValid } from '../reply/tool-calls.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { Outcome } from '../request/attempts.ts'
+import type { RequestState } from '../request/inference-request.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import { hasCacheDiscount } from '../routing/sticky.ts'
-import type { Outcome, RequestTrace } from './trace.ts'
 
 /** Updates the health of the endpoint that served a request. */
-export function recordOutcome(
-  gateway: Gateway,
-  request: ModelRequest,
-  trace: RequestTrace,
-  outcome: Outcome,
-): void {
-  const { candidate, isOpen } = trace
-  if (!candidate || !isOpen) return
-  trace.isOpen = false
+export function recordOutcome(gateway: Gateway, request: RequestState, outcome: Outcome): void {
+  const { attempts } = request
+  const { candidate } = attempts
+  if (!candidate || !attempts.isOpen) return
+  attempts.isOpen = false
   const health = gateway.routing.health.getOrCreate(candidate.id)
   const now = gateway.clock.now()
   const { status, error, summary } = outcome
   if (status === 'completed') {
-    health.recordSuccess(now, measurePerformance(trace, outcome))
-    rememberSticky(gateway, request, trace, outcome)
+    health.recordSuccess(now, measurePerformance(request, outcome))
+    rememberSticky(gateway, request, candidate, outcome)
     if (summary?.toolCalls.length) {
       const areValid = areToolCallsValid(request.content.call.tools, summary)
       if (areValid !== null) health.recordToolCalls(now, areValid)
@@ -36,22 +33,23 @@ export function recordOutcome(
 }
 
 /** For a request that ended for a reason unrelated to the endpoint. */
-export function ignoreOutcome({ routing }: Gateway, trace: RequestTrace): void {
-  if (trace.candidate && trace.isOpen) routing.health.getOrCreate(trace.candidate.id).releaseTrial()
-  trace.isOpen = false
+export function ignoreOutcome({ routing }: Gateway, { attempts }: RequestState): void {
+  const { candidate, isOpen } = attempts
+  if (candidate && isOpen) routing.health.getOrCreate(candidate.id).releaseTrial()
+  attempts.isOpen = false
 }
 
 /** Of the last attempt only. */
 function measurePerformance(
-  { startedAt, attemptStartedAt }: RequestTrace,
+  { startedAt, attempts: { lastStartedAt } }: RequestState,
   { firstTokenMs, charge }: Outcome,
 ) {
   const endedAt = performance.now()
   const firstAt = firstTokenMs === null ? null : startedAt + firstTokenMs
-  const seconds = Math.max(1, endedAt - (firstAt ?? attemptStartedAt)) / 1000
+  const seconds = Math.max(1, endedAt - (firstAt ?? lastStartedAt)) / 1000
   const tokens = countCompletionTokens(charge.usage)
   return {
-    firstTokenMs: (firstAt ?? endedAt) - attemptStartedAt,
+    firstTokenMs: (firstAt ?? endedAt) - lastStartedAt,
     tokensPerSecond: tokens > 0 ? tokens / seconds : null,
   }
 }
@@ -59,11 +57,11 @@ function measurePerformance(
 /** Routes the next turn to the same endpoint, which has the common prefix in its prompt cache. */
 function rememberSticky(
   { routing, clock }: Gateway,
-  request: ModelRequest,
-  { candidate }: RequestTrace,
+  request: RequestState,
+  candidate: Candidate,
   { charge }: Outcome,
 ): void {
-  if (!candidate || !hasCacheDiscount(candidate.endpoint)) return
+  if (!hasCacheDiscount(candidate.endpoint)) return
   if (request.options.sessionId === null && charge.usage.cacheRead === 0) return
   routing.sticky.remember(computeStickyKey(request, candidate.model.id), candidate.id, clock.now())
 }

@@ -9,16 +9,16 @@ import type { BillLine } from '../../ledger/bill.ts'
 import { buildLineStatement } from '../../ledger/bill-lines.ts'
 import type { SettledGeneration } from '../../ledger/settlement.ts'
 import type { Statement } from '../../platform/db/batch.ts'
+import type { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { buildHitStatements } from '../guard/hits.ts'
 import type { Transcript } from '../reply/transcript.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import {
   buildContentStatements,
   buildInput,
   ContentClipper,
-  type ContentSource,
   describeMessage,
   readOutput,
 } from './content-log.ts'
@@ -27,7 +27,9 @@ import { buildEventTrace, deriveTrace } from './event-trace.ts'
 import { buildTaskStatement } from './task-sample.ts'
 
 /** What is recorded of a request besides its generation. */
-export interface RecordSource extends ContentSource {
+export interface RecordSource {
+  /** What the client was sent, instead of a reply or in the middle of a stream. */
+  error: GatewayError | null
   summary: Pick<ReplySummary, 'toolCalls'> | null
   /** What served it; null for a cached reply. */
   candidate: Candidate | null
@@ -38,30 +40,28 @@ export interface RecordSource extends ContentSource {
 /** Everything that is committed with the charge of a request besides its generation. Never throws. */
 export function buildRecordStatements(
   gateway: Gateway,
-  request: ModelRequest,
+  request: RequestState,
   settled: SettledGeneration,
   source: RecordSource,
 ): Statement[] {
   const statements: Statement[] = []
   if (source.lines?.length) statements.push(buildLineStatement(gateway.db, request.id, source.lines))
-  if (request.logsContent) statements.push(...buildContentStatements(gateway, request, source))
+  if (request.logsContent) statements.push(...buildContentStatements(gateway, request, source.error))
   if (request.hits) statements.push(...buildHitStatements(gateway, request, source.candidate))
   const task = buildTaskStatement(gateway, request)
   if (task) statements.push(task)
-  const { exportTargets } = request
-  if (exportTargets)
-    statements.push(...buildExportStatements(gateway, request, exportTargets, settled, source))
+  if (request.exportTargets) statements.push(...buildExportStatements(gateway, request, settled, source))
   return statements
 }
 
 function buildExportStatements(
   gateway: Gateway,
-  request: ModelRequest,
-  exportTargets: NonNullable<ModelRequest['exportTargets']>,
+  request: RequestState,
   settled: SettledGeneration,
   source: RecordSource,
 ): Statement[] {
-  const { caller, content, at } = request
+  const { caller, content, at, exportTargets, attempts } = request
+  if (!exportTargets) return []
   try {
     const { includesContent } = exportTargets
     const event = buildEvent(settled, {
@@ -73,11 +73,11 @@ function buildExportStatements(
       parameters: readParameters(content.call),
       tools: {
         declared: content.call.tools?.length ?? 0,
-        called: includesContent ? listCalledTools(source) : [],
+        called: includesContent ? listCalledTools(source, attempts.transcript) : [],
       },
       hits: request.hits ?? [],
       input: includesContent ? readEventInput(content.body) : null,
-      output: includesContent && source.transcript ? readEventOutput(request, source.transcript) : null,
+      output: includesContent && attempts.transcript ? readEventOutput(request, attempts.transcript) : null,
     })
     const owner = { organizationId: caller.organizationId, workspaceId: caller.key.workspace_id }
     return buildOutboxStatements(gateway.db, gateway.vault, owner, exportTargets, event)
@@ -90,7 +90,7 @@ function buildExportStatements(
 const maxCalledTools = 100
 const maxToolNameLength = 256
 
-function listCalledTools({ transcript, summary }: RecordSource): string[] {
+function listCalledTools({ summary }: RecordSource, transcript: Transcript | null): string[] {
   const calls = summary?.toolCalls.length ? summary.toolCalls : (transcript?.toText().tool_calls ?? [])
   const names = calls.slice(0, maxCalledTools).map(({ name }) => name.slice(0, maxToolNameLength))
   return [...new Set(names)]
@@ -104,7 +104,7 @@ function readEventInput(body: JsonObject): EventInput | null {
   return 'prompt' in input && input.prompt === '' ? null : input
 }
 
-function readEventOutput({ content }: ModelRequest, transcript: Transcript): EventOutput | null {
+function readEventOutput({ content }: RequestState, transcript: Transcript): EventOutput | null {
   const output = readOutput(content.call, transcript)
   const isEmpty = output.completion === null && output.reasoning === null && output.tool_calls.length === 0
   return isEmpty ? null : output

@@ -6,9 +6,8 @@ import { tasks } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { resolveRequestId } from '../../platform/http/request-id.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
-import type { ModelRequest, Unguarded } from '../request/inference-request.ts'
+import type { RequestState, Unguarded } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
 
 const maxMessageLength = 1000
@@ -22,20 +21,15 @@ const maxModelLength = 256
 const recordedIds = new WeakMap<Request, Set<string>>()
 
 /** The error of a request is part of its generation. */
-export function markRecorded({ httpRequest, id }: Pick<ModelRequest, 'httpRequest' | 'id'>): void {
+export function markRecorded({ httpRequest, id }: Pick<RequestState, 'httpRequest' | 'id'>): void {
   const ids = recordedIds.get(httpRequest)
   if (ids) ids.add(id)
   else recordedIds.set(httpRequest, new Set([id]))
 }
 
 /** Records a request that was rejected before a provider was called, unless its error is on record. */
-export function rejectRequest(
-  gateway: Gateway,
-  request: Unguarded<ModelRequest> & { isNested?: true },
-  plan: RoutingPlan | null,
-  error: unknown,
-): void {
-  const { caller, httpRequest, options, content, format } = request
+export function rejectRequest(gateway: Gateway, request: Unguarded<RequestState>, error: unknown): void {
+  const { caller, httpRequest, options, content, format, plan } = request
   if (!(error instanceof GatewayError) || recordedIds.get(httpRequest)?.has(request.id)) return
   // What a plugin or tool requests is part of the request that it works for.
   if (request.isNested || httpRequest.signal.aborted) return
@@ -57,7 +51,7 @@ export function rejectRequest(
     app_title: options.app.title,
     external_user: options.user,
     request_id: resolveRequestId(httpRequest),
-    routing_plan_id: plan && recordPlan(gateway, { ...request, hits: null }, plan),
+    routing_plan_id: plan && recordPlan(gateway, request, plan),
     requests: 1,
   })
 }

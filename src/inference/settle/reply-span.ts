@@ -2,27 +2,22 @@ import { countCompletionTokens, countPromptTokens } from '../../formats/call/usa
 import type { TaskName } from '../../formats/vocabulary.ts'
 import type { UpstreamTarget } from '../../ledger/draft.ts'
 import type { SpanAttributes, SpanRecorder } from '../../platform/tracing/span-recorder.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
-import type { Outcome, RequestTrace } from './trace.ts'
+import type { Outcome } from '../request/attempts.ts'
+import type { RequestState } from '../request/inference-request.ts'
 
 /** Before its settlement: ends the spans of the last attempt and of the reply, and describes the request. */
-export function recordReply(
-  request: ModelRequest,
-  spans: SpanRecorder,
-  trace: RequestTrace,
-  outcome: Outcome,
-): void {
-  const { candidate, attemptSpan, replySpan } = trace
+export function recordReply(request: RequestState, spans: SpanRecorder, outcome: Outcome): void {
+  const { candidate, span, replySpan } = request.attempts
   const { error, status, charge, summary } = outcome
   const problem = error?.code ?? summary?.failure?.kind ?? (status === 'completed' ? null : status)
-  endAttempt(trace, problem)
+  endAttempt(request, problem)
   replySpan?.end(problem)
   const { usage } = charge
   spans.describe(
     {
       ...describeGeneration(request),
       ...(candidate && describeTarget(candidate.model.id, candidate.endpoint.provider.slug)),
-      ...(attemptSpan && {
+      ...(span && {
         'gen_ai.usage.input_tokens': countPromptTokens(usage),
         'gen_ai.usage.output_tokens': countCompletionTokens(usage),
       }),
@@ -33,20 +28,18 @@ export function recordReply(
 }
 
 /** The attempt of a whole reply ended when the reply was there; that of a stream ends now. */
-function endAttempt(
-  { attemptSpan, replySpan, startedAt, firstTokenMs }: RequestTrace,
-  problem: string | null,
-) {
-  if (!attemptSpan) return
-  if (firstTokenMs === null) return attemptSpan.end(problem, replySpan?.startedAt)
-  const waitedMs = startedAt + firstTokenMs - attemptSpan.startedAt
-  attemptSpan.describe({ 'gen_ai.response.time_to_first_chunk': waitedMs / 1000 })
-  attemptSpan.end(problem)
+function endAttempt({ attempts, startedAt }: RequestState, problem: string | null) {
+  const { span, replySpan, firstTokenMs } = attempts
+  if (!span) return
+  if (firstTokenMs === null) return span.end(problem, replySpan?.startedAt)
+  const waitedMs = startedAt + firstTokenMs - span.startedAt
+  span.describe({ 'gen_ai.response.time_to_first_chunk': waitedMs / 1000 })
+  span.end(problem)
 }
 
 /** A reply of the response cache costs no tokens. */
 export function recordCachedReply(
-  request: ModelRequest,
+  request: RequestState,
   { model, provider }: Pick<UpstreamTarget, 'model' | 'provider'>,
 ): void {
   request.spans?.describe({
@@ -59,7 +52,7 @@ export function recordCachedReply(
 /** Operation names of the GenAI semantic conventions; a task they do not name has its own. */
 const operationNames: Partial<Record<TaskName, string>> = { text: 'chat' }
 
-function describeGeneration({ id, format, content }: ModelRequest): SpanAttributes {
+function describeGeneration({ id, format, content }: RequestState): SpanAttributes {
   return {
     'gen_ai.operation.name': operationNames[format.task] ?? format.task,
     'headgate.generation_id': id,

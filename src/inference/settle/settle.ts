@@ -5,7 +5,14 @@ import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { BillLine } from '../../ledger/bill.ts'
 import { insertLine } from '../../ledger/bill-lines.ts'
-import { addCharges, type BillableReply, type Charge, minAmount, priceReply } from '../../ledger/charge.ts'
+import {
+  addCharges,
+  type BillableReply,
+  type Charge,
+  minAmount,
+  priceReply,
+  zeroCharge,
+} from '../../ledger/charge.ts'
 import type { Checkpoint } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
 import { encodeNearestLimit } from '../../ledger/nearest-limit.ts'
@@ -15,11 +22,11 @@ import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
-import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from '../hold/admit.ts'
+import { buildUpstreamTarget, findEndpointForTier, pricingOf } from '../hold/admit.ts'
 import { remainingHold, totalHold } from '../hold/extend-hold.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { Attempts, Outcome } from '../request/attempts.ts'
+import type { Admitted, RequestState } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { encodeAllAttempts, encodeAttempts } from './attempts.ts'
@@ -28,33 +35,30 @@ import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
 import { markRecorded, rejectRequest } from './reject.ts'
 import { recordReply } from './reply-span.ts'
-import type { Outcome, RequestTrace } from './trace.ts'
 
 /** The usage and cost of a request, computed before the end of its reply is sent to the client. */
 export function computeCharge(
   gateway: Gateway,
-  request: ModelRequest,
-  admission: Admission,
-  candidate: Candidate,
+  request: Admitted,
   summary: ReplySummary,
   isInterrupted = false,
 ): Charge {
   const earlier = request.work?.bill.close()
   if (earlier && summary.isBetweenTurns) return earlier
-  const charge = computeTurnCharge(gateway, request, admission, candidate, summary, isInterrupted)
+  const charge = computeTurnCharge(gateway, request, summary, isInterrupted)
   return earlier ? addCharges(earlier, charge) : charge
 }
 
 /** The usage and cost of the reply in progress, without what is on the bill already. */
 export function computeTurnCharge(
   gateway: Gateway,
-  request: ModelRequest,
-  admission: Admission,
-  candidate: Candidate,
+  request: Admitted,
   summary: ReplySummary,
   isInterrupted = false,
 ): Charge {
-  const { draft } = admission
+  const { draft } = request.hold
+  const { candidate } = request.attempts
+  if (!candidate) return zeroCharge
   const endpoint = resolveServingEndpoint(candidate, summary)
   const reply = buildBillableReply(summary, isInterrupted)
   // The cost reported by the provider is more exact than the price for unknown models.
@@ -64,7 +68,7 @@ export function computeTurnCharge(
     at: request.at,
     isByok: candidate.byokKey !== null,
     byokFee: draft.byokFee,
-    hold: remainingHold(request, admission),
+    hold: remainingHold(request),
     promptEstimate: () => draft.promptTokens,
     inputImages: draft.generation.input_images,
   })
@@ -124,94 +128,76 @@ export function buildCost(
 }
 
 /** The progress of a request, from which it is settled if this process crashes. Null without a candidate. */
-export function buildCheckpoint(
-  gateway: Gateway,
-  request: ModelRequest,
-  admission: Admission,
-  trace: RequestTrace,
-  summary: ReplySummary,
-): string | null {
+export function buildCheckpoint(gateway: Gateway, request: Admitted, summary: ReplySummary): string | null {
+  const { attempts } = request
   // A plugin may cost something before the request is sent to the first candidate.
-  const candidate = trace.candidate ?? trace.plan.candidates[0]
+  const candidate = attempts.candidate ?? request.plan.candidates[0]
   if (!candidate) return null
   const checkpoint: Checkpoint = {
     place: {
-      ...buildUpstreamTarget(gateway, candidate, trace.translation?.wireFormat.name ?? ''),
+      ...buildUpstreamTarget(gateway, candidate, attempts.translation?.wireFormat.name ?? ''),
       pricing: pricingOf(gateway, resolveServingEndpoint(candidate, summary)),
     },
     reply: buildBillableReply(summary),
     tier: tierOf(candidate, summary),
-    firstTokenMs: trace.firstTokenMs === null ? null : Math.round(trace.firstTokenMs),
-    attempts: encodeAttempts(request, trace),
-    ...(request.work && { bill: request.work.bill.encode(remainingHold(request, admission)) }),
+    firstTokenMs: attempts.firstTokenMs === null ? null : Math.round(attempts.firstTokenMs),
+    attempts: encodeAttempts(request),
+    ...(request.work && { bill: request.work.bill.encode(remainingHold(request)) }),
     ...(request.outer && { outer: request.outer }),
   }
   return JSON.stringify(checkpoint)
 }
 
 /** Stores what a request has cost so far, before its tools and before the next turn. */
-export async function writeTurnCheckpoint(
-  gateway: Gateway,
-  request: ModelRequest,
-  admission: Admission,
-  trace: RequestTrace,
-): Promise<void> {
-  const checkpoint = buildCheckpoint(gateway, request, admission, trace, newReplySummary())
+export async function writeTurnCheckpoint(gateway: Gateway, request: Admitted): Promise<void> {
+  const checkpoint = buildCheckpoint(gateway, request, newReplySummary())
   if (checkpoint !== null) await gateway.ledger.writeCheckpoint(request.id, checkpoint)
-}
-
-/** Settles a request. The first call counts; later ones await it and change nothing. */
-export type SettleFn = (outcome: Outcome, extraStatements?: readonly Statement[]) => Promise<void>
-
-export function settleOnce(
-  gateway: Gateway,
-  request: ModelRequest,
-  admission: Admission,
-  trace: RequestTrace,
-): SettleFn {
-  let settling: Promise<void> | undefined
-  return (outcome, extraStatements = noStatements) => {
-    const settledBy = { trace, outcome, extraStatements }
-    settling ??= withSpan(request, 'settle', settleRequest, gateway, request, admission, settledBy)
-    return settling
-  }
 }
 
 const noStatements: readonly Statement[] = []
 const noLines: readonly BillLine[] = []
 
+/** Settles a request. The first call counts; later ones await it and change nothing. */
+export function settleOnce(
+  gateway: Gateway,
+  request: Admitted,
+  outcome: Outcome,
+  extraStatements: readonly Statement[] = noStatements,
+): Promise<void> {
+  request.settling ??= withSpan(request, 'settle', settleRequest, gateway, request, outcome, extraStatements)
+  return request.settling
+}
+
 async function settleRequest(
   gateway: Gateway,
-  request: ModelRequest,
-  admission: Admission,
-  { trace, outcome, extraStatements }: Pick<SettlementSource, 'trace' | 'outcome' | 'extraStatements'>,
+  request: Admitted,
+  outcome: Outcome,
+  extraStatements: readonly Statement[],
 ): Promise<void> {
-  admission.isSettled = true
-  recordOutcome(gateway, request, trace, outcome)
-  if (request.spans) recordReply(request, request.spans, trace, outcome)
+  recordOutcome(gateway, request, outcome)
+  if (request.spans) recordReply(request, request.spans, outcome)
   if (request.completeHits) await completeHits(gateway, request)
+  const { attempts, plan, work } = request
   const { charge, error } = outcome
   // A plugin may cost something before the request is sent to the first candidate.
-  const candidate = trace.candidate ?? (charge.cost > 0n ? (trace.plan.candidates[0] ?? null) : null)
-  const { work } = request
-  const lines = candidate && work ? buildLines(work, candidate, charge, trace) : noLines
+  const candidate = attempts.candidate ?? (charge.cost > 0n ? (plan.candidates[0] ?? null) : null)
+  const lines = candidate && work ? buildLines(request, work, candidate, charge) : noLines
   if (candidate) work?.bill.markRecorded()
   else request.funds?.passLines()
   const settlement = candidate
-    ? createSettlement(gateway, request, admission, { trace, candidate, outcome, lines, extraStatements })
-    : releaseRequest(gateway, request, admission, trace.plan, error)
+    ? createSettlement(gateway, request, { candidate, outcome, lines, extraStatements })
+    : releaseRequest(gateway, request, error)
   try {
     await settle(gateway, settlement, request)
   } finally {
-    if (admission.funds) await admission.funds.close(gateway)
+    if (request.hold.funds) await request.hold.funds.close(gateway)
   }
   if (candidate && work) recordLateLines(gateway, request.id, work, lines.length)
-  if (request.onSettled.length > 0) notifySettled(request, trace, outcome)
+  if (request.onSettled.length > 0) notifySettled(request, outcome)
 }
 
 function notifySettled(
-  { work, onSettled }: ModelRequest,
-  { candidate, translation }: RequestTrace,
+  { work, onSettled, attempts: { candidate, translation } }: RequestState,
   { status, summary, charge }: Outcome,
 ): void {
   const upstreamWireFormat = translation?.wireFormat.name ?? ''
@@ -224,7 +210,7 @@ function notifySettled(
 export async function settle(
   gateway: Gateway,
   settlement: Settlement,
-  { id, exportTargets }: ModelRequest,
+  { id, exportTargets }: RequestState,
 ): Promise<void> {
   try {
     await gateway.ledger.settle(settlement)
@@ -236,24 +222,16 @@ export async function settle(
 }
 
 /** A request that reached no provider and used nothing else has nothing to account for. */
-function releaseRequest(
-  gateway: Gateway,
-  request: ModelRequest,
-  { draft }: Admission,
-  plan: RoutingPlan,
-  error: GatewayError | null,
-): Settlement {
-  rejectRequest(gateway, request, plan, error)
-  const { id, organization_id } = draft.generation
+function releaseRequest(gateway: Gateway, request: Admitted, error: GatewayError | null): Settlement {
+  rejectRequest(gateway, request, error)
   return {
-    ...createRelease(id, organization_id),
+    ...createRelease(request.id, request.caller.organizationId),
     extraStatements: buildHitStatements(gateway, request, null),
   }
 }
 
 /** What a settlement is created from, besides the request. */
 interface SettlementSource {
-  trace: RequestTrace
   candidate: Candidate
   outcome: Outcome
   lines: readonly BillLine[]
@@ -262,12 +240,12 @@ interface SettlementSource {
 
 function createSettlement(
   gateway: Gateway,
-  request: ModelRequest,
-  admission: Admission,
-  { trace, candidate, outcome, lines, extraStatements }: SettlementSource,
+  request: Admitted,
+  { candidate, outcome, lines, extraStatements }: SettlementSource,
 ): Settlement {
-  const { nearest, draft, meteredIn } = admission
-  const { translation, attempts, startedAt, attemptStartedAt, transcript, plan } = trace
+  const { startedAt, hold, attempts } = request
+  const { nearest, draft, meteredIn } = hold
+  const { translation, lastStartedAt } = attempts
   const { status, charge, summary, error, firstTokenMs } = outcome
   if (error) markRecorded(request)
   gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
@@ -281,25 +259,24 @@ function createSettlement(
       error_code: error?.code ?? null,
       finish_reason,
       native_finish_reason,
-      hold_nanos: totalHold(admission).amount,
+      hold_nanos: totalHold(hold).amount,
       latency_ms: Math.round(performance.now() - startedAt),
       first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
-      attempts: encodeAllAttempts(request, trace, outcome),
-      dispatch_ms: Math.round(attemptStartedAt - startedAt),
-      routing_plan_id: recordPlan(gateway, request, plan),
+      attempts: encodeAllAttempts(request, outcome),
+      dispatch_ms: Math.round(lastStartedAt - startedAt),
+      routing_plan_id: recordPlan(gateway, request, request.plan),
       nearest_limit: nearest && encodeNearestLimit(nearest),
       dropped: encodeDropped(listDropped(translation, summary)),
       service_tier: tierOf(candidate, summary),
     },
   }
-  const source = { transcript, error, attempts, summary, candidate, lines }
-  const records = buildRecordStatements(gateway, request, settled, source)
+  const records = buildRecordStatements(gateway, request, settled, { error, summary, candidate, lines })
   const statements = extraStatements.length > 0 ? [...extraStatements, ...records] : records
   return buildSettlement(settled, meteredIn, statements)
 }
 
 /** What the translation of the request dropped, and what that of the reply did. */
-function listDropped(translation: RequestTrace['translation'], summary: ReplySummary | null): string[] {
+function listDropped(translation: Attempts['translation'], summary: ReplySummary | null): string[] {
   const dropped = translation?.upstreamRequest.dropped ?? []
   return summary && summary.losses.length > 0 ? [...dropped, ...summary.losses] : dropped
 }
@@ -315,10 +292,10 @@ function recordLateLines(gateway: Gateway, id: string, work: RequestWork, count:
 
 /** The reply that ended with the request is its last turn. */
 function buildLines(
+  { attempts }: RequestState,
   work: RequestWork,
   { model, endpoint }: Candidate,
   charge: Charge,
-  { attemptStartedAt }: RequestTrace,
 ): readonly BillLine[] {
   if (work.bill.lines.length === 0) return noLines
   const { lines, charge: earlier } = work.bill
@@ -330,7 +307,7 @@ function buildLines(
     quantity: 1,
     usage: subtractUsage(charge.usage, earlier.usage),
     cost: charge.cost - earlier.cost,
-    durationMs: performance.now() - attemptStartedAt,
+    durationMs: performance.now() - attempts.lastStartedAt,
     nestedId: null,
   }
   return [...lines, last]

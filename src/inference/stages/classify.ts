@@ -15,7 +15,7 @@ import { parseMediaRequest } from '../media/parse.ts'
 import { executeMedia } from '../media/reply-whole.ts'
 import type { MediaRequest } from '../media/task.ts'
 import { planRoute } from '../plan/plan.ts'
-import type { ModelRequest, SettledReply } from '../request/inference-request.ts'
+import type { RequestState, SettledReply } from '../request/inference-request.ts'
 import { buildModerationBatches, type ModerationBatch, type ModerationInput } from './moderation-inputs.ts'
 
 /** What a moderation model says about an input. */
@@ -33,7 +33,7 @@ export interface Classification extends ModerationInput {
  */
 export async function classifyPrompt(
   gateway: Gateway,
-  request: ModelRequest,
+  request: RequestState,
   slug: string,
   lines: NestedRequestLine[],
 ): Promise<Classification[]> {
@@ -43,7 +43,7 @@ export async function classifyPrompt(
   const prepared: PreparedBatch[] = []
   for (const batch of batches) {
     if (prepared.length > 0) await yieldToEventLoop()
-    prepared.push({ ...batch, request: await buildRequest(gateway, request, model, batch) })
+    prepared.push({ ...batch, request: await createRequest(gateway, request, model, batch) })
   }
   const classifying = prepared.map((batch) => classifyBatch(gateway, batch, lines))
   // All have ended, and are in `lines`, also if one fails.
@@ -57,15 +57,14 @@ interface PreparedBatch extends ModerationBatch {
 
 async function classifyBatch(
   gateway: Gateway,
-  { request: classified, inputs }: PreparedBatch,
+  { request, inputs }: PreparedBatch,
   lines: NestedRequestLine[],
 ): Promise<Classification[]> {
-  const request = { ...classified, onSettled: [recordLine(classified.id, lines)] }
-  const admission = await admit(gateway, request, planRoute(gateway, request))
+  request.onSettled = [recordLine(request.id, lines)]
+  const admitted = await admit(gateway, planRoute(gateway, request))
   const classify = ({ results }: ModerationsReply, { model, provider }: MediaReplyContext) =>
     inputs.map((input, index) => ({ ...input, ...decodeResult(results[index] ?? {}), model, provider }))
-  const { encoded } = await executeMedia(gateway, request, admission, moderationsTask, classify)
-  return encoded
+  return executeMedia(gateway, admitted, moderationsTask, classify)
 }
 
 function recordLine(id: string, lines: NestedRequestLine[]) {
@@ -78,19 +77,20 @@ function recordLine(id: string, lines: NestedRequestLine[]) {
 }
 
 /** A request on behalf of another one: it is neither guarded nor moderated, and its prompt is in no log of its own. */
-async function buildRequest(
+async function createRequest(
   gateway: Gateway,
-  { caller, region, httpRequest, keyContext, options, funds }: ModelRequest,
+  { caller, region, httpRequest, keyContext, options, funds }: RequestState,
   { id }: Model,
   { encoded }: ModerationBatch,
 ): Promise<MediaRequest<ModerationsCall>> {
   const body = { model: id, input: encoded }
   const outer = funds && { outerFunds: funds }
   const incoming = { caller, region, httpRequest, body, decode: decodeModerations, ...outer }
-  const parsed = await parseMediaRequest(gateway, incoming, moderationsTask)
+  const request = await parseMediaRequest(gateway, incoming, moderationsTask)
   const { data_collection, zdr } = options.preferences
-  return {
-    ...parsed,
+  const { exportTargets } = request
+  return Object.assign(request, {
+    isGuarded: true as const,
     keyContext: { ...keyContext, policy: withoutModelLists(keyContext.policy) },
     options: {
       ...options,
@@ -100,12 +100,11 @@ async function buildRequest(
       wantsMetadata: false,
     },
     logsContent: false,
-    exportTargets: parsed.exportTargets && { ...parsed.exportTargets, includesContent: false },
+    exportTargets: exportTargets && { ...exportTargets, includesContent: false },
     timeLimitMs: gateway.settings.moderation.timeout,
-    hits: null,
     // In the trace of the other request it is part of the guard stage.
     spans: null,
-  }
+  })
 }
 
 /** Who may choose a model is another question; where a prompt may be sent is the same one. */

@@ -1,5 +1,4 @@
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
 import { assertRegionAllowed } from '../../governance/policy/guard.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { throwIfBlocked } from '../guard/block.ts'
@@ -8,14 +7,11 @@ import { MediaFilter } from '../guard/media-filter.ts'
 import { ReplyFilter } from '../guard/reply-filter.ts'
 import { ReplyInspector } from '../guard/reply-inspector.ts'
 import type { MediaRequest } from '../media/task.ts'
-import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
+import type { InferenceRequest, Unguarded } from '../request/inference-request.ts'
 import { inspectMedia } from './inspect-media.ts'
 import { moderate } from './moderate.ts'
 
-/**
- * Applies the guardrails to a parsed request: refuses it, or returns it as it may be sent. Only a guarded request can
- * be routed.
- */
+/** Applies the guardrails to a parsed request, or refuses it. Only a guarded request can be routed and sent. */
 export function guardRequest(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
@@ -31,59 +27,57 @@ function filterAll(
   const { contentRules, policy } = parsed.keyContext
   if (contentRules || policy.dry_run || parsed.work) return filterAndModerate(gateway, parsed)
   assertRegionAllowed(policy, parsed.region)
-  return Object.assign(parsed, { hits: null })
+  return Object.assign(parsed, { isGuarded: true as const })
 }
 
+/** A moderation model sees what the filters have left. */
 async function filterAndModerate(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
 ): Promise<InferenceRequest> {
-  const filtered = filterRequest(gateway, parsed)
-  return filterReply(gateway, await moderateFiltered(gateway, filtered))
+  const request = await filterRequest(gateway, parsed)
+  await moderate(gateway, request)
+  filterReply(gateway, request)
+  return request
 }
 
 /** As `guardRequest`, for a prompt whose tokens are only counted: it is not moderated. */
 export function guardTokenCount(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
-): InferenceRequest | Promise<InferenceRequest> {
+): Promise<InferenceRequest> {
   return withSpan(parsed, 'guard', filterRequest, gateway, parsed)
 }
 
-function filterRequest(
+async function filterRequest(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
-): InferenceRequest | Promise<InferenceRequest> {
+): Promise<InferenceRequest> {
   assertRegionAllowed(parsed.keyContext.policy, parsed.region)
-  const inspected = inspectRequest(gateway, parsed)
-  return inspected instanceof Promise ? rejectIfBlocked(gateway, inspected) : inspected
+  const request = await inspectRequest(gateway, parsed)
+  await throwIfBlocked(gateway, request)
+  return request
 }
 
-/** The request with the filters of its reply. */
-function filterReply(gateway: Gateway, request: InferenceRequest): InferenceRequest {
+/** Adds the filters of the reply. */
+function filterReply(gateway: Gateway, request: InferenceRequest): void {
   const rules = request.keyContext.contentRules?.output
-  const { hits, replyObservers } = request
-  if (!rules || !hits) return request
+  const { hits } = request
+  if (!rules || !hits) return
   const { enforced, recorded } = rules
   const inspector = recorded && new ReplyInspector(gateway, recorded)
+  if (inspector)
+    request.completeHits = async () => {
+      hits.push(...(await inspector.findHits()))
+    }
   // Without transforms the reply is passed through.
-  if (!enforced && inspector) {
-    const observers = [...replyObservers, () => inspector.restart()]
-    return { ...request, replyObservers: observers, completeHits: recordAtEnd(inspector, hits) }
+  if (inspector && !enforced) {
+    request.replyObservers = [...request.replyObservers, () => inspector.restart()]
+    return
   }
   const inspect = inspector ? [() => inspector.restart().toTransform()] : []
   const filter = enforced ? [() => new ReplyFilter(gateway, enforced, hits)] : []
-  return {
-    ...request,
-    replyFilters: [...inspect, ...filter],
-    ...(inspector && { completeHits: recordAtEnd(inspector, hits) }),
-  }
-}
-
-function recordAtEnd(inspector: ReplyInspector, hits: GuardrailHit[]): () => Promise<void> {
-  return async () => {
-    hits.push(...(await inspector.findHits()))
-  }
+  request.replyFilters = [...inspect, ...filter]
 }
 
 /** As `guardRequest`, for a task other than text. */
@@ -93,31 +87,18 @@ export function guardMedia<Call>(
 ): Promise<MediaRequest<Call>> {
   return withSpan(parsed, 'guard', async () => {
     assertRegionAllowed(parsed.keyContext.policy, parsed.region)
-    const filtered = rejectIfBlocked(gateway, inspectMedia(gateway, parsed))
-    return filterMedia(gateway, await moderateFiltered(gateway, filtered))
+    const request = await inspectMedia(gateway, parsed)
+    await throwIfBlocked(gateway, request)
+    await moderate(gateway, request)
+    filterMedia(gateway, request)
+    return request
   })
 }
 
-function filterMedia<Call>(gateway: Gateway, request: MediaRequest<Call>): MediaRequest<Call> {
+function filterMedia<Call>(gateway: Gateway, request: MediaRequest<Call>): void {
   const rules = request.keyContext.contentRules?.output
-  if (!rules || !request.hits) return request
+  if (!rules || !request.hits) return
   const replyFilter = new MediaFilter(gateway, rules, request.hits)
-  return { ...request, replyFilter, completeHits: () => replyFilter.completeHits() }
-}
-
-/** A moderation model sees what the filters have left. */
-async function moderateFiltered<R extends ModelRequest>(
-  gateway: Gateway,
-  filtered: R | Promise<R>,
-): Promise<R> {
-  return moderate(gateway, await filtered)
-}
-
-async function rejectIfBlocked<R extends ModelRequest>(
-  gateway: Gateway,
-  inspected: R | Promise<R>,
-): Promise<R> {
-  const request = await inspected
-  await throwIfBlocked(gateway, request)
-  return request
+  request.replyFilter = replyFilter
+  request.completeHits = () => replyFilter.completeHits()
 }

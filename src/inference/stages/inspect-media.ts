@@ -13,37 +13,32 @@ export async function inspectMedia<Call>(
   gateway: Gateway,
   parsed: Unguarded<MediaRequest<Call>>,
 ): Promise<MediaRequest<Call>> {
-  const request = Object.assign(parsed, { hits: listDryRunHits(parsed) })
-  const { contentRules } = request.keyContext
-  return contentRules ? inspectBody(gateway, request, contentRules) : request
+  parsed.hits = listDryRunHits(parsed)
+  const { contentRules } = parsed.keyContext
+  if (contentRules) await inspectBody(gateway, parsed, contentRules)
+  return Object.assign(parsed, { isGuarded: true as const })
 }
 
 /** What is redacted in the client's body is redacted in everything that is made of it. */
 async function inspectBody<Call>(
   gateway: Gateway,
-  request: MediaRequest<Call>,
+  request: Unguarded<MediaRequest<Call>>,
   rules: ContentRules,
-): Promise<MediaRequest<Call>> {
+): Promise<void> {
   const { body, fields, opaque } = request.received
   const kinds = [
     ...listOpaqueContent(request.content.call),
     ...opaque.map((kind) => ({ kind, role: 'user' as const })),
   ]
-  const hits = [...(request.hits ?? []), ...listUnscannable(kinds, rules)]
-  if (!rules.input) return { ...request, hits }
+  request.hits = [...(request.hits ?? []), ...listUnscannable(kinds, rules)]
+  if (!rules.input) return
   const scanned = await scanTexts(gateway, rules.input, collectBodyTexts(body, fields))
-  const inspected = { ...request, hits: [...hits, ...scanned.hits] }
+  request.hits.push(...scanned.hits)
   const redacted = replaceBodyTexts(body, fields, scanned.texts)
-  return redactMediaLabels(gateway, redacted === body ? inspected : replaceBody(inspected, redacted), rules)
-}
-
-async function redactMediaLabels<Call>(
-  gateway: Gateway,
-  request: MediaRequest<Call>,
-  rules: ContentRules,
-): Promise<MediaRequest<Call>> {
-  if (!rules.labels) return request
-  const { options, fields, hits } = await redactLabels(gateway, request, rules.labels)
-  const content = { ...request.content, body: { ...request.content.body, ...fields } }
-  return { ...request, options, content, hits: [...(request.hits ?? []), ...hits] }
+  if (redacted !== body) replaceBody(request, redacted)
+  if (!rules.labels) return
+  const labels = await redactLabels(gateway, request, rules.labels)
+  request.options = labels.options
+  request.content = { ...request.content, body: { ...request.content.body, ...labels.fields } }
+  request.hits.push(...labels.hits)
 }

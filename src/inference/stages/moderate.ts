@@ -6,26 +6,23 @@ import type { ErrorCode } from '../../platform/errors/table.ts'
 import { recordHits } from '../guard/hits.ts'
 import { type AppliedModeration, listModerationRules } from '../guard/moderation-rules.ts'
 import { addNestedRequest, type NestedRequestLine } from '../hold/bill-line.ts'
-import { withFunds } from '../hold/request-funds.ts'
+import { requireFunds } from '../hold/request-funds.ts'
 import { reserveTurn } from '../hold/reserve-turn.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
-import { withWork } from '../request/work.ts'
+import type { RequestState } from '../request/inference-request.ts'
+import { requireWork } from '../request/work.ts'
 import { type Classification, classifyPrompt } from './classify.ts'
 
 /** Has a request classified by the moderation models of its rules. Throws if one refuses it, after its hits are stored. */
-export async function moderate<R extends ModelRequest>(gateway: Gateway, request: R): Promise<R> {
+export async function moderate(gateway: Gateway, request: RequestState): Promise<void> {
   const rules = listModerationRules(gateway, request)
-  if (rules.length === 0) return request
+  if (rules.length === 0) return
   const groups = Map.groupBy(rules, ({ model }) => model)
   const isPaid = [...groups.keys()].some((model) => model !== null && hasPrice(gateway, model))
-  const funded = isPaid ? withFunds(request) : request
-  try {
-    if (isPaid) await reserveTurn(gateway, funded)
-    return await applyGroups(gateway, funded, groups)
-  } catch (error) {
-    if (funded.funds) await funded.funds.close(gateway)
-    throw error
+  if (isPaid) {
+    requireFunds(request)
+    await reserveTurn(gateway, request)
   }
+  await applyGroups(gateway, request, groups)
 }
 
 /** Whether classifying a prompt may cost something. */
@@ -34,31 +31,28 @@ function hasPrice({ catalog }: Gateway, slug: string): boolean {
   return endpoints.some(({ price_state }) => price_state !== 'free')
 }
 
-async function applyGroups<R extends ModelRequest>(
+async function applyGroups(
   gateway: Gateway,
-  request: R,
+  request: RequestState,
   groups: ReadonlyMap<string | null, AppliedModeration[]>,
-): Promise<R> {
+): Promise<void> {
   const lines: NestedRequestLine[] = []
   const judging = [...groups].map(([model, group]) => judge(gateway, request, { model, rules: group }, lines))
   await Promise.allSettled(judging)
-  const billed = addToBill(request, lines)
+  addToBill(request, lines)
   const verdicts = await Promise.all(judging)
-  const hits = verdicts.flatMap((verdict) => verdict.hits)
-  const moderated = { ...billed, hits: [...(billed.hits ?? []), ...hits] }
+  request.hits = [...(request.hits ?? []), ...verdicts.flatMap(({ hits }) => hits)]
   const error = verdicts.find((verdict) => verdict.error)?.error
-  if (!error) return moderated
-  await recordHits(gateway, moderated)
+  if (!error) return
+  await recordHits(gateway, request)
   throw error
 }
 
 /** A free classification needs no bill: most requests have none. */
-function addToBill<R extends ModelRequest>(request: R, lines: readonly NestedRequestLine[]): R {
+function addToBill(request: RequestState, lines: readonly NestedRequestLine[]): void {
   const charged = lines.filter(({ cost }) => request.work !== null || cost > 0n)
-  if (charged.length === 0) return request
-  const billed = withWork(request)
-  for (const line of charged) addNestedRequest(billed, line)
-  return billed
+  if (charged.length > 0) requireWork(request)
+  for (const line of charged) addNestedRequest(request, line)
 }
 
 interface Verdict {
@@ -70,7 +64,7 @@ interface Verdict {
 /** A model is called once for all its rules. */
 async function judge(
   gateway: Gateway,
-  request: ModelRequest,
+  request: RequestState,
   { model, rules }: { model: string | null; rules: readonly AppliedModeration[] },
   lines: NestedRequestLine[],
 ): Promise<Verdict> {

@@ -3,13 +3,12 @@ import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
 import { timeoutError, unexpectedReplyError } from '../failures/errors.ts'
 import { redactFrames } from '../failures/redact-secrets.ts'
-import type { Admission } from '../hold/admit.ts'
 import { EventEncoder } from '../reply/event-encoder.ts'
 import { createRelay } from '../reply/relay.ts'
 import { EventStream, type ReplyStream, type StreamLimits, UpstreamStream } from '../reply/reply-stream.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
-import type { AcceptedAttempt, Attempt, RequestTrace } from '../settle/trace.ts'
+import type { Admitted, InferenceRequest } from '../request/inference-request.ts'
 import { createLoop, type ToolLoop } from '../tool-loop/loop.ts'
+import type { AcceptedAttempt, Attempt } from '../upstream/attempt.ts'
 import { buildUpstreamCall } from '../upstream/build-call.ts'
 import { assertFinished, decodeEvents } from '../upstream/decode-reply.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
@@ -32,14 +31,12 @@ export interface OpenedStream {
 /** The stream of the first candidate whose reply has begun. */
 export function dispatchStream(
   gateway: Gateway,
-  request: InferenceRequest,
-  admission: Admission,
-  trace: RequestTrace,
+  request: Admitted<InferenceRequest>,
 ): Promise<AcceptedAttempt<OpenedStream>> {
   const { limits } = gateway.settings
-  return dispatchText(gateway, request, admission.plan, trace, async (exchange, attempt) => {
+  return dispatchText(gateway, request, async (exchange, attempt) => {
     exchange.setTimeout(limits.first_byte)
-    const loop = request.work ? createLoop({ gateway, request, admission, trace, exchange }) : null
+    const loop = request.work ? createLoop({ gateway, request, exchange }) : null
     const stream = await openStream(gateway, exchange, attempt, request, loop)
     const buffered = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
     if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()

@@ -1,56 +1,49 @@
 import type { ReplyContext } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { buildMetadata } from '../explain/metadata.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
 import { createTranscript } from '../reply/transcript.ts'
 import { createPipeline } from '../reply/transforms.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { InferenceRequest, Routed } from '../request/inference-request.ts'
 import { isVendorSdk } from '../request/vendor-sdk.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import type { AcceptedAttempt, Attempt, RequestTrace } from '../settle/trace.ts'
+import type { AcceptedAttempt, Attempt } from '../upstream/attempt.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { withFailover } from '../upstream/failover.ts'
 import { type Translation, translate } from '../upstream/translate.ts'
 
 type ExecuteFn<R> = (exchange: UpstreamExchange, attempt: Attempt) => Promise<R>
 
-/** Sends a request for text to the candidates of a plan; each attempt has its own pipeline and transcript. */
+/** Sends a request for text to the candidates of its plan; each attempt has its own pipeline and transcript. */
 export function dispatchText<R>(
   gateway: Gateway,
-  request: InferenceRequest,
-  plan: RoutingPlan,
-  trace: RequestTrace,
+  request: Routed<InferenceRequest>,
   execute: ExecuteFn<R>,
 ): Promise<AcceptedAttempt<R>> {
-  return withFailover(gateway, request, plan, trace, {
+  return withFailover(gateway, request, {
     translate: (candidate) => translate(gateway, request, candidate),
     execute: async (exchange, candidate, translation) => {
-      const attempt = beginAttempt(request, candidate, translation, trace)
+      const attempt = beginAttempt(request, candidate, translation)
       return { ...attempt, reply: await execute(exchange, attempt) }
     },
   })
 }
 
 function beginAttempt(
-  request: InferenceRequest,
+  request: Routed<InferenceRequest>,
   candidate: Candidate,
   translation: Translation,
-  trace: RequestTrace,
 ): Attempt {
-  if (request.logsContent || request.exportTargets) trace.transcript = createTranscript(request)
+  const { attempts } = request
+  if (request.logsContent || request.exportTargets) attempts.transcript = createTranscript(request)
   return {
     candidate,
     translation,
-    context: buildReplyContext(request, candidate, trace),
-    pipeline: createPipeline(request, trace.transcript),
+    context: buildReplyContext(request, candidate),
+    pipeline: createPipeline(request, attempts.transcript),
   }
 }
 
-function buildReplyContext(
-  request: InferenceRequest,
-  { model, endpoint }: Candidate,
-  trace: RequestTrace,
-): ReplyContext {
+function buildReplyContext(request: Routed<InferenceRequest>, { model, endpoint }: Candidate): ReplyContext {
   const { content } = request
   return {
     id: request.id,
@@ -66,6 +59,6 @@ function buildReplyContext(
     elapsedMs: () => performance.now() - request.startedAt,
     formatNames: request.options.reasoningFormatNames,
     isVendorClient: isVendorSdk(request.httpRequest),
-    ...(request.options.wantsMetadata && { explain: () => buildMetadata(request, trace) }),
+    ...(request.options.wantsMetadata && { explain: () => buildMetadata(request) }),
   }
 }

@@ -1,10 +1,9 @@
 import type { ReplyEvent } from '../../formats/call/event.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { Admission } from '../hold/admit.ts'
 import { checkBounds } from '../reply/reply-stream.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
-import type { AcceptedAttempt, Attempt, RequestTrace } from '../settle/trace.ts'
+import type { Admitted, InferenceRequest } from '../request/inference-request.ts'
 import { createLoop, type ToolLoop } from '../tool-loop/loop.ts'
+import type { AcceptedAttempt, Attempt } from '../upstream/attempt.ts'
 import { buildUpstreamCall } from '../upstream/build-call.ts'
 import { decodeReply, processEvents, type WholeReply } from '../upstream/decode-reply.ts'
 import { drainAbandoned } from '../upstream/drain-abandoned.ts'
@@ -19,17 +18,13 @@ import { dispatchText } from './dispatch-text.ts'
 /** The reply of the first candidate that completes one. */
 export function dispatchWhole(
   gateway: Gateway,
-  request: InferenceRequest,
-  admission: Admission,
-  trace: RequestTrace,
+  request: Admitted<InferenceRequest>,
 ): Promise<AcceptedAttempt<WholeReply>> {
   const { limits } = gateway.settings
-  return dispatchText(gateway, request, admission.plan, trace, async (exchange, attempt) => {
+  return dispatchText(gateway, request, async (exchange, attempt) => {
     exchange.setTimeout(limits.whole_reply)
-    const loop = request.work ? createLoop({ gateway, request, admission, trace, exchange }) : null
-    const replying = loop
-      ? runLoop(gateway, exchange, attempt, request, loop)
-      : fetchReply(gateway, exchange, attempt, request)
+    const loop = request.work ? createLoop({ gateway, request, exchange }) : null
+    const replying = loop ? runLoop(loop, attempt) : fetchReply(gateway, exchange, attempt, request)
     if (attempt.candidate.endpoint.provider.billsAbandoned)
       drainAbandoned(gateway, request, exchange, replying)
     const reply = await replying
@@ -39,13 +34,8 @@ export function dispatchWhole(
 }
 
 /** The first turn has the time of any whole reply, the request that of a stream. */
-async function runLoop(
-  gateway: Gateway,
-  exchange: UpstreamExchange,
-  attempt: Attempt,
-  request: InferenceRequest,
-  loop: ToolLoop,
-): Promise<WholeReply> {
+async function runLoop(loop: ToolLoop, attempt: Attempt): Promise<WholeReply> {
+  const { gateway, request, exchange } = loop.context
   const first = await openEvents(gateway, exchange, request, attempt)
   const turn = new Turn(gateway, exchange, attempt.candidate, first)
   await turn.bufferAll()

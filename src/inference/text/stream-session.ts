@@ -13,15 +13,15 @@ import {
   unexpectedReplyError,
 } from '../failures/errors.ts'
 import { toClientError, toFailedAttempt } from '../failures/failure.ts'
-import type { Admission } from '../hold/admit.ts'
 import { sliceChunk, sliceLength } from '../reply/http-response.ts'
 import type { ReplyStream } from '../reply/reply-stream.ts'
 import { StreamTimers, usageGraceMs } from '../reply/stream-timers.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { Outcome } from '../request/attempts.ts'
+import type { Admitted, InferenceRequest } from '../request/inference-request.ts'
 import { ignoreOutcome } from '../settle/observe.ts'
-import { buildCheckpoint, buildCost, computeCharge, endedWithError, type SettleFn } from '../settle/settle.ts'
+import { buildCheckpoint, buildCost, computeCharge, endedWithError, settleOnce } from '../settle/settle.ts'
 import { addFileAnnotations } from '../settle/settle-failure.ts'
-import type { AcceptedAttempt, Outcome, RequestTrace } from '../settle/trace.ts'
+import type { AcceptedAttempt } from '../upstream/attempt.ts'
 import type { OpenedStream } from './dispatch-stream.ts'
 import { drainUpstream, isFinished, releaseConnection } from './drain.ts'
 
@@ -142,10 +142,7 @@ class ClientTexts {
 /** A streamed reply until it ends, fails or is abandoned. */
 export class StreamSession {
   readonly #gateway: Gateway
-  readonly #request: InferenceRequest
-  readonly #admission: Admission
-  readonly #trace: RequestTrace
-  readonly #settle: SettleFn
+  readonly #request: Admitted<InferenceRequest>
   #attempt: AcceptedAttempt<OpenedStream> | null = null
   /** The end or an error was sent to the client. */
   #ended = false
@@ -154,32 +151,23 @@ export class StreamSession {
   /** The client read so slowly that the provider may have timed out. */
   isClientSlow = false
 
-  constructor(
-    gateway: Gateway,
-    request: InferenceRequest,
-    admission: Admission,
-    trace: RequestTrace,
-    settle: SettleFn,
-  ) {
+  constructor(gateway: Gateway, request: Admitted<InferenceRequest>) {
     this.#gateway = gateway
     this.#request = request
-    this.#admission = admission
-    this.#trace = trace
-    this.#settle = settle
     // The body is never read if the client disconnects before it starts.
     request.httpRequest.signal.addEventListener('abort', () => void this.abandon(), { once: true })
   }
 
   begin(attempt: AcceptedAttempt<OpenedStream>): void {
     this.#attempt = attempt
-    this.#trace.firstTokenMs = performance.now() - this.#request.startedAt
+    this.#request.attempts.firstTokenMs = performance.now() - this.#request.startedAt
     if (this.#request.httpRequest.signal.aborted) return
     let recordedCharacters = 0
     this.#gateway.ledger.trackProgress(this.#request.id, () => {
       const { summary } = attempt.reply.stream
       if (summary.characters === recordedCharacters) return null
       recordedCharacters = summary.characters
-      return buildCheckpoint(this.#gateway, this.#request, this.#admission, this.#trace, summary)
+      return buildCheckpoint(this.#gateway, this.#request, summary)
     })
   }
 
@@ -197,7 +185,8 @@ export class StreamSession {
     this.#ended = true
     const extraStatements = stream.finalBody ? await this.#request.store?.(stream.finalBody) : undefined
     const isGone = this.#request.httpRequest.signal.aborted
-    await this.#settle(this.#buildOutcome(isGone ? 'cancelled' : 'completed', charge, null), extraStatements)
+    const outcome = this.#buildOutcome(isGone ? 'cancelled' : 'completed', charge, null)
+    await settleOnce(this.#gateway, this.#request, outcome, extraStatements)
     void releaseConnection(this.#gateway, stream)
     return text
   }
@@ -214,15 +203,16 @@ export class StreamSession {
     if (error instanceof ClientDisconnectedError || this.#request.httpRequest.signal.aborted) return null
     this.#ended = true
     const clientError = this.#toClientError(error)
-    explainError(this.#request, this.#trace.plan, this.#trace, clientError)
+    explainError(this.#request, clientError)
     addFileAnnotations(this.#request, clientError)
     const stream = this.#attempt?.reply.stream
     stream?.cancel()
     const isUpstreamBlameless = this.#isUpstreamBlameless(error)
-    if (isUpstreamBlameless) ignoreOutcome(this.#gateway, this.#trace)
+    if (isUpstreamBlameless) ignoreOutcome(this.#gateway, this.#request)
     const charge = this.#computeCharge(!isUpstreamBlameless)
     // A failed settlement is logged; the client is sent the first error.
-    await this.#settle(this.#buildOutcome('failed', charge, clientError)).catch(() => undefined)
+    const outcome = this.#buildOutcome('failed', charge, clientError)
+    await settleOnce(this.#gateway, this.#request, outcome).catch(() => undefined)
     return (stream ?? this.#request.format.replyCodec.createWriter(this.#emptyContext())).fail(clientError)
   }
 
@@ -231,12 +221,13 @@ export class StreamSession {
     if (this.#ended) return
     const attempt = this.#attempt
     // The provider of the turn in progress.
-    const { candidate } = this.#trace
+    const { candidate } = this.#request.attempts
     if (attempt && candidate?.endpoint.provider.billsAbandoned) {
       await this.#gateway.drainLimiter.tryRun(() => drainUpstream(this.#gateway, attempt.reply.stream))
       void releaseConnection(this.#gateway, attempt.reply.stream)
     } else attempt?.reply.stream.cancel()
-    await this.#settle(this.#buildOutcome('cancelled', this.#computeCharge(), null)).catch(() => undefined)
+    const outcome = this.#buildOutcome('cancelled', this.#computeCharge(), null)
+    await settleOnce(this.#gateway, this.#request, outcome).catch(() => undefined)
   }
 
   /** The gateway or the client ended a reply that the provider had begun. */
@@ -249,34 +240,27 @@ export class StreamSession {
   /** The tokens of an interrupted reply are free, because the client was sent an error. */
   #computeCharge(isInterrupted = false): Charge {
     if (!this.#attempt) return this.#request.work?.bill.close() ?? zeroCharge
-    const { candidate, reply } = this.#attempt
-    return computeCharge(
-      this.#gateway,
-      this.#request,
-      this.#admission,
-      this.#trace.candidate ?? candidate,
-      reply.stream.summary,
-      isInterrupted,
-    )
+    const { summary } = this.#attempt.reply.stream
+    return computeCharge(this.#gateway, this.#request, summary, isInterrupted)
   }
 
   #buildCost(charge: Charge) {
-    return buildCost(charge, this.#trace.candidate, this.#request.work)
+    return buildCost(charge, this.#request.attempts.candidate, this.#request.work)
   }
 
   #buildOutcome(status: Outcome['status'], charge: Charge, error: GatewayError | null): Outcome {
     const summary = this.#attempt?.reply.stream.summary ?? null
-    return { status, charge, summary, error, firstTokenMs: this.#trace.firstTokenMs }
+    return { status, charge, summary, error, firstTokenMs: this.#request.attempts.firstTokenMs }
   }
 
   #toClientError(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error
-    const { candidate, attempts, attemptStartedAt, translation } = this.#trace
+    const { candidate, failed, lastStartedAt, translation } = this.#request.attempts
     if (error instanceof UpstreamError && candidate) {
       const isPassThrough = translation?.isPassThrough ?? false
       return toClientError([
-        ...attempts,
-        toFailedAttempt(candidate, error.failure, attemptStartedAt, isPassThrough),
+        ...failed,
+        toFailedAttempt(candidate, error.failure, lastStartedAt, isPassThrough),
       ])
     }
     this.#gateway.log.error({ err: error, id: this.#request.id }, 'stream failed')

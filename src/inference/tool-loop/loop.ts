@@ -3,19 +3,18 @@ import type { ChoiceEnd, FinishReason, ReplyEvent } from '../../formats/call/eve
 import type { ToolResultPart } from '../../formats/call/part.ts'
 import { countCompletionTokens, countPromptTokens, zeroUsage } from '../../formats/call/usage.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { noAmounts } from '../../ledger/amounts.ts'
 import { LinkedAbortController } from '../../platform/concurrency/linked-abort-controller.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
 import { UpstreamError } from '../failures/errors.ts'
 import { guardAddedCalls } from '../guard/added-content.ts'
-import type { Admission } from '../hold/admit.ts'
 import { holdFee, holdTurn, protectTurn } from '../hold/extend-hold.ts'
 import { isLimitError } from '../hold/limit-error.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { Admitted, InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage, RequestWork } from '../request/work.ts'
 import { recordOutcome } from '../settle/observe.ts'
 import { computeTurnCharge, writeTurnCheckpoint } from '../settle/settle.ts'
-import type { RequestTrace } from '../settle/trace.ts'
 import type { PreparedTools } from '../tools/prepared-tools.ts'
 import { endTurnSpans } from '../upstream/attempt-span.ts'
 import { dispatchTurn } from '../upstream/dispatch-turn.ts'
@@ -30,9 +29,7 @@ import { TurnRelay } from './turn-relay.ts'
 /** What a loop needs of the request whose reply it generates. */
 export interface LoopContext {
   gateway: Gateway
-  request: InferenceRequest
-  admission: Admission
-  trace: RequestTrace
+  request: Admitted<InferenceRequest>
   /** Of the first turn. It lasts as long as the request: when it ends, every turn and tool is aborted. */
   exchange: UpstreamExchange
 }
@@ -53,7 +50,7 @@ export function createLoop(context: LoopContext): ToolLoop | null {
  * none. The turns before the last one are on the bill of the request.
  */
 export class ToolLoop {
-  readonly #context: LoopContext & LoopWork
+  readonly context: LoopContext & LoopWork
   readonly #citations = new CitationWriter()
   /** The request has ended. */
   readonly #ending: LinkedAbortController
@@ -67,7 +64,7 @@ export class ToolLoop {
 
   constructor(context: LoopContext & LoopWork) {
     const { request, exchange } = context
-    this.#context = context
+    this.context = context
     this.#call = request.content.call
     this.#ending = new LinkedAbortController([exchange.signal, request.httpRequest.signal])
     this.#isLast = context.tools.maxCalls === 0
@@ -98,7 +95,7 @@ export class ToolLoop {
 
   /** The first parts are sent with the first content, because until then another candidate may be tried. */
   async *#open(relay: TurnRelay): AsyncGenerator<ReplyEvent> {
-    const { opening } = this.#context.tools
+    const { opening } = this.context.tools
     const { summary } = relay.turn
     const held: ReplyEvent[] = []
     for await (const event of relay.relay(true)) {
@@ -113,7 +110,7 @@ export class ToolLoop {
   #createRelay(turn: Turn): TurnRelay {
     this.#steps++
     if (this.#steps > 1) this.#describeStage()
-    const { functions } = this.#context.tools
+    const { functions } = this.context.tools
     return new TurnRelay(turn, { functions, citations: this.#citations, takePart: this.#takePart })
   }
 
@@ -163,33 +160,27 @@ export class ToolLoop {
   }
 
   #addToBill(turn: Turn): void {
-    const { work, trace } = this.#context
+    const { work, request } = this.context
     const { model, endpoint } = turn.candidate
     const { charge, durationMs } = this.#recordTurn(turn)
     void turn.release(this.#steps === 1)
-    endTurnSpans(trace)
+    endTurnSpans(request.attempts)
     work.bill.addTurn({ name: model.id, provider: endpoint.provider.slug, quantity: 1, durationMs }, charge)
   }
 
   /** The outcome of a turn updates the health of the candidate that served it. */
-  #recordTurn({ candidate, summary, firstContentAt }: Turn) {
-    const { gateway, request, admission, trace } = this.#context
-    const charge = computeTurnCharge(gateway, request, admission, candidate, summary)
+  #recordTurn({ summary, firstContentAt }: Turn) {
+    const { gateway, request } = this.context
+    const charge = computeTurnCharge(gateway, request, summary)
     const firstTokenMs =
-      request.content.stream && firstContentAt !== null ? firstContentAt - trace.startedAt : null
-    recordOutcome(gateway, request, trace, {
-      status: 'completed',
-      charge,
-      summary,
-      error: null,
-      firstTokenMs,
-    })
-    return { charge, durationMs: Math.round(performance.now() - trace.attemptStartedAt) }
+      request.content.stream && firstContentAt !== null ? firstContentAt - request.startedAt : null
+    recordOutcome(gateway, request, { status: 'completed', charge, summary, error: null, firstTokenMs })
+    return { charge, durationMs: Math.round(performance.now() - request.attempts.lastStartedAt) }
   }
 
   /** The calls with the arguments that the filters of prompts leave. */
   async #guardCalls(relay: TurnRelay, called: readonly ServerCall[]): Promise<ServerCall[]> {
-    const { gateway, request } = this.#context
+    const { gateway, request } = this.context
     const calls = called.filter(isRunHere).map(({ call }) => call)
     const guarded = await guardAddedCalls(gateway, request, calls)
     for (const [index, call] of calls.entries()) relay.replaceCall(call, guarded[index] ?? call)
@@ -200,12 +191,13 @@ export class ToolLoop {
     relay: TurnRelay,
     calls: readonly ServerCall[],
   ): AsyncGenerator<ReplyEvent, ToolResultPart[]> {
-    const { gateway, request, work, tools, admission, trace } = this.#context
+    const { gateway, request, work, tools } = this.context
     if (this.#signal.aborted) throw this.#signal.reason
-    const next = { ...request, content: request.content.replaceCall(this.#call) }
-    protectTurn(gateway, this.#hasText ? null : next, admission)
+    // With a text, the reply can end without another turn.
+    if (this.#hasText) request.hold.funds?.protectTurn(noAmounts)
+    else protectTurn(gateway, this.#createTurn())
     // Tools may take minutes.
-    await writeTurnCheckpoint(gateway, request, admission, trace)
+    await writeTurnCheckpoint(gateway, request)
     const [ours, theirs] = [calls.filter(isRunHere), calls.filter((call) => !isRunHere(call))]
     const running = new ToolCalls({
       gateway,
@@ -215,7 +207,7 @@ export class ToolLoop {
       model: relay.turn.candidate.model.id,
       conversation: this.#call.messages,
       signal: this.#signal,
-      reserve: (nanos) => holdFee(gateway, request, admission, nanos),
+      reserve: (nanos) => holdFee(gateway, request, nanos),
       takePart: this.#takePart,
     })
     yield* running.run(ours, tools.maxCalls - work.toolCalls.requested)
@@ -238,20 +230,20 @@ export class ToolLoop {
     const reply: Message = { role: 'user', parts: results }
     const messages = [...this.#call.messages, message, reply]
     const { toolChoice: _choice, ...call } = this.#call
-    const tools = this.#context.tools.offerTools()
+    const tools = this.context.tools.offerTools()
     this.#call = { ...call, messages, tools, ...relaxToolChoice(this.#call) }
   }
 
   /** Null if a limit does not allow another turn and the client already has a text. */
   async *#openNext(relay: TurnRelay): AsyncGenerator<ReplyEvent, Turn | null> {
-    const { gateway, request, admission, trace } = this.#context
+    const { gateway, request } = this.context
     this.#stopReason = this.#findStop(relay)
     this.#isLast = this.#stopReason !== null
     // The tools stay declared: some vendors reject calls of others in the conversation.
     if (this.#isLast) this.#call = { ...this.#call, toolChoice: { kind: 'none' } }
-    const next = { ...request, content: request.content.replaceCall(this.#call) }
+    const next = this.#createTurn()
     try {
-      await holdTurn(gateway, next, admission)
+      await holdTurn(gateway, next)
     } catch (error) {
       if (!isLimitError(error) || !this.#hasText) throw error
       this.#stopReason = error.code
@@ -260,12 +252,18 @@ export class ToolLoop {
       return null
     }
     this.#describeStage()
-    await writeTurnCheckpoint(gateway, request, admission, trace)
-    return dispatchTurn(gateway, next, admission.plan, trace, this.#signal)
+    await writeTurnCheckpoint(gateway, request)
+    return dispatchTurn(gateway, next, this.#signal)
+  }
+
+  /** The next turn: a state of its own, with the hold and the attempts of the request. */
+  #createTurn(): Admitted<InferenceRequest> {
+    const { request } = this.context
+    return { ...request, content: request.content.replaceCall(this.#call) }
   }
 
   #findStop(relay: TurnRelay): string | null {
-    const { work, tools } = this.#context
+    const { work, tools } = this.context
     const { charge, nested } = work.bill
     const calls = relay.listCalls()
     return findStop(tools, {
@@ -282,7 +280,7 @@ export class ToolLoop {
 
   /** For `service_metadata`. */
   #describeStage(): void {
-    const { stages, toolCalls, bill } = this.#context.work
+    const { stages, toolCalls, bill } = this.context.work
     if (!stages.includes(this.#stage)) stages.push(this.#stage)
     const { executed } = toolCalls
     this.#stage.summary = `${executed} tool calls in ${this.#steps} steps`
@@ -297,10 +295,10 @@ export class ToolLoop {
 
   /** A failed turn ends the reply where it is: what came before it is charged. */
   async *#fail(error: unknown): AsyncGenerator<ReplyEvent> {
-    const { exchange, trace } = this.#context
+    const { exchange, request } = this.context
     const cause = this.#signal.aborted ? exchange.toError(new Error('the request has ended')) : error
     if (cause instanceof UpstreamError) return yield { type: 'reply-error', failure: cause.failure }
-    const failure = trace.attempts.at(-1)?.failure
+    const failure = request.attempts.failed.at(-1)?.failure
     if (cause instanceof GatewayError && cause.code.startsWith('upstream_') && failure)
       return yield { type: 'reply-error', failure }
     throw cause

@@ -16,7 +16,7 @@ import { guardAddedTools } from '../guard/added-content.ts'
 import { enforceRateLimit } from '../hold/admit.ts'
 import { buildPlan } from '../plan/plan.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
-import { withWork } from '../request/work.ts'
+import { requireWork } from '../request/work.ts'
 import { findServerTool } from '../tools/all.ts'
 import { type FunctionNameOf, restoreMcpCalls } from '../tools/mcp-history.ts'
 import { convertMcpServers } from '../tools/mcp-servers.ts'
@@ -28,28 +28,24 @@ import { readBudget } from './budget.ts'
 import { renameEarlierCalls } from './earlier-calls.ts'
 import { mapToolChoice } from './tool-choice.ts'
 
-/**
- * Replaces the server tools of a guarded request by functions that every model can call. Synchronous and free for a
- * request without server tools.
- */
-export function prepareTools(
+/** Replaces the server tools of a guarded request by functions that every model can call. */
+export async function prepareTools(
   gateway: Gateway,
   request: InferenceRequest,
   createNested: CreateNestedFn = () => noRequests,
-): InferenceRequest | Promise<InferenceRequest> {
+): Promise<void> {
   const { call, body } = request.content
   const tools = call.tools ?? []
-  if (!tools.some(({ kind }) => kind === 'native') && body.mcp_servers === undefined) return request
+  if (!tools.some(({ kind }) => kind === 'native') && body.mcp_servers === undefined) return
   const toolRequest = describeRequest(gateway, request)
   const listCandidates = () => buildPlan(gateway, request).candidates
   const converted = convertMcpServers(tools, body, toolRequest, listCandidates).map((tool) =>
     tool.kind === 'native' ? convertVendorTool(tool, toolRequest) : tool,
   )
   if (converted.some(isServerTool)) return replaceTools(request, converted, toolRequest, createNested)
-  if (converted.every((tool, index) => tool === tools[index])) return request
-  const prepared = withWork(request)
-  prepared.work.dropped.push(...listRemovedFields(tools, converted))
-  return { ...prepared, content: request.content.replaceCall({ ...call, tools: converted }) }
+  if (converted.every((tool, index) => tool === tools[index])) return
+  requireWork(request).dropped.push(...listRemovedFields(tools, converted))
+  request.content = request.content.replaceCall({ ...call, tools: converted })
 }
 
 /** Fields of a vendor's tool that only the gateway knows. */
@@ -90,7 +86,7 @@ async function replaceTools(
   tools: Tool[],
   toolRequest: ToolRequest,
   createNested: CreateNestedFn,
-): Promise<InferenceRequest> {
+): Promise<void> {
   const { content } = request
   const { call } = content
   if ((call.n ?? 1) > 1) throw invalidFieldError('n', 'must be 1 in a request with server tools')
@@ -99,7 +95,7 @@ async function replaceTools(
   const names = new Set(tools.flatMap(listNames))
   const replaced: Tool[] = []
   const entries: PreparedEntry[] = []
-  const isRateCounted = countEarly(toolRequest.gateway, request, tools)
+  request.isRateCounted = countEarly(toolRequest.gateway, request, tools)
   const created = await Promise.all(tools.map((tool, index) => createEntry(toolRequest, tool, index)))
   for (const [index, tool] of tools.entries()) {
     const unnamed = created[index]
@@ -113,17 +109,17 @@ async function replaceTools(
     entries.push({ ...unnamed, functions })
     replaced.push(...functions, ...(unnamed.instance.natives ?? []))
   }
-  const prepared = { ...withWork(request), isRateCounted }
+  const work = requireWork(request)
   const budget = readBudget(content.body)
   const functions = indexFunctions(entries)
   const offerTools = () => selectTools(replaced, entries)
-  const nested = createNested(toolRequest.gateway, prepared)
+  const nested = createNested(toolRequest.gateway, request)
   const { messages, approved } = restoreMcpCalls(
     renameEarlierCalls(restoreItems(call.messages, entries), (recorded) => findOffered(entries, recorded)),
     createFunctionLookup(entries),
   )
   if (functions.size > 0)
-    prepared.work.tools = {
+    work.tools = {
       ...budget,
       functions,
       request: toolRequest,
@@ -132,15 +128,12 @@ async function replaceTools(
       approved,
       ...buildOpening(entries),
     }
-  for (const { instance } of entries) prepared.work.dropped.push(...(instance.ignored ?? []))
-  prepared.work.dropped.push(...listRemovedFields(call.tools ?? [], tools))
+  for (const { instance } of entries) work.dropped.push(...(instance.ignored ?? []))
+  work.dropped.push(...listRemovedFields(call.tools ?? [], tools))
   const changed = buildCall({ ...call, messages }, offerTools(), entries, budget.maxCalls)
   const closing = entries.flatMap(({ instance }) => instance.close ?? [])
-  return {
-    ...prepared,
-    onSettled: [...prepared.onSettled, ...closing],
-    content: content.replaceCall(changed).replaceFields(maskMcpSecrets(content.body)),
-  }
+  request.onSettled = [...request.onSettled, ...closing]
+  request.content = content.replaceCall(changed).replaceFields(maskMcpSecrets(content.body))
 }
 
 /** A request that makes the gateway send others counts before it is admitted. */

@@ -1,9 +1,8 @@
 import type { Message } from '../../formats/call/call.ts'
 import type { ToolCallPart, ToolResultPart } from '../../formats/call/part.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { Admission } from '../hold/admit.ts'
 import { holdFee, holdTurn } from '../hold/extend-hold.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { Admitted, InferenceRequest } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { PreparedTools } from '../tools/prepared-tools.ts'
 import { ToolCalls } from './tool-calls.ts'
@@ -12,23 +11,17 @@ import { ToolCalls } from './tool-calls.ts'
  * Runs the calls that the client has approved and adds their results to the conversation, which is changed in place.
  * Null if there are none.
  */
-export function resumeTools(
-  gateway: Gateway,
-  request: InferenceRequest,
-  admission: Admission,
-): Promise<void> | null {
+export function resumeTools(gateway: Gateway, request: Admitted<InferenceRequest>): Promise<void> | null {
   const { work } = request
   const tools = work?.tools
-  return work && tools && tools.approved.length > 0
-    ? runApproved(gateway, request, admission, { work, tools })
-    : null
+  return work && tools && tools.approved.length > 0 ? runApproved(gateway, request, work, tools) : null
 }
 
 async function runApproved(
   gateway: Gateway,
-  request: InferenceRequest,
-  admission: Admission,
-  { work, tools }: { work: RequestWork; tools: PreparedTools },
+  request: Admitted<InferenceRequest>,
+  work: RequestWork,
+  tools: PreparedTools,
 ): Promise<void> {
   const { call } = request.content
   const running = new ToolCalls({
@@ -39,14 +32,14 @@ async function runApproved(
     model: tools.request.model,
     conversation: call.messages,
     signal: request.httpRequest.signal,
-    reserve: (nanos) => holdFee(gateway, request, admission, nanos),
+    reserve: (nanos) => holdFee(gateway, request, nanos),
     takePart: () => tools.openingParts++,
   })
   const calls = tools.approved.flatMap((approved) => findTarget(tools, approved))
   for await (const event of running.run(calls, tools.maxCalls)) tools.opening.push(event)
   const messages = fillResults(call.messages, running.results)
   request.content = request.content.replaceCall({ ...call, messages })
-  await holdTurn(gateway, request, admission)
+  await holdTurn(gateway, request)
 }
 
 function findTarget({ functions }: PreparedTools, call: ToolCallPart) {

@@ -1,14 +1,13 @@
 import type { UpstreamFailure } from '../../formats/call/failure.ts'
 import { buildTraceHeaders, newSpanId, readTraceContext } from '../../platform/tracing/trace-parent.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { Attempts } from '../request/attempts.ts'
+import type { RequestState } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import type { RequestTrace } from '../settle/trace.ts'
 import type { UpstreamExchange } from './exchange.ts'
 
 /** Begins the span of an attempt, and tells the upstream the trace it belongs to. */
 export function beginAttempt(
-  request: ModelRequest,
-  trace: RequestTrace,
+  request: RequestState,
   { model, endpoint, byokKey }: Candidate,
   exchange: UpstreamExchange,
 ): void {
@@ -22,13 +21,13 @@ export function beginAttempt(
       'headgate.byok': byokKey !== null,
     },
   })
-  trace.attemptSpan = span ?? null
+  request.attempts.span = span ?? null
   exchange.traceHeaders = propagateTrace(request, span?.spanId)
 }
 
 /** Undefined unless the client sent a trace or the gateway exports its own. */
 export function propagateTrace(
-  { spans, httpRequest }: Pick<ModelRequest, 'spans' | 'httpRequest'>,
+  { spans, httpRequest }: Pick<RequestState, 'spans' | 'httpRequest'>,
   spanId?: string,
 ): Record<string, string> | undefined {
   const root = spans ? spans.isPropagated && spans.root : readTraceContext(httpRequest.headers)
@@ -36,24 +35,20 @@ export function propagateTrace(
 }
 
 /** The upstream has begun to reply. Its attempt lasts until the end of the reply. */
-export function acceptAttempt(
-  request: ModelRequest,
-  trace: RequestTrace,
-  { status }: UpstreamExchange,
-): void {
-  if (status !== null) trace.attemptSpan?.describe({ 'http.response.status_code': status })
-  trace.replySpan = request.spans?.begin('reply') ?? null
+export function acceptAttempt({ attempts, spans }: RequestState, { status }: UpstreamExchange): void {
+  if (status !== null) attempts.span?.describe({ 'http.response.status_code': status })
+  attempts.replySpan = spans?.begin('reply') ?? null
 }
 
 /** A turn has ended, and another one may follow. */
-export function endTurnSpans(trace: RequestTrace): void {
-  trace.attemptSpan?.end(null)
-  trace.replySpan?.end(null)
-  trace.attemptSpan = trace.replySpan = null
+export function endTurnSpans(attempts: Attempts): void {
+  attempts.span?.end(null)
+  attempts.replySpan?.end(null)
+  attempts.span = attempts.replySpan = null
 }
 
 /** Without the message, which may quote the prompt. */
-export function failAttempt({ attemptSpan }: RequestTrace, { kind, status }: UpstreamFailure): void {
-  if (status !== null) attemptSpan?.describe({ 'http.response.status_code': status })
-  attemptSpan?.end(kind)
+export function failAttempt({ span }: Attempts, { kind, status }: UpstreamFailure): void {
+  if (status !== null) span?.describe({ 'http.response.status_code': status })
+  span?.end(kind)
 }

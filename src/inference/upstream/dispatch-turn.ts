@@ -1,12 +1,11 @@
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { InferenceRequest, Routed, RoutingPlan } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import type { RequestTrace } from '../settle/trace.ts'
+import type { Attempt } from './attempt.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { withFailover } from './failover.ts'
 import { openEvents } from './reply-events.ts'
-import { type Translation, translate } from './translate.ts'
+import { translate } from './translate.ts'
 import { Turn } from './turn.ts'
 
 /** The request was ended while one of its turns was in progress. */
@@ -18,19 +17,23 @@ export class TurnAbortedError extends Error {}
  */
 export function dispatchTurn(
   gateway: Gateway,
-  request: InferenceRequest,
-  plan: RoutingPlan,
-  trace: RequestTrace,
+  turn: Routed<InferenceRequest>,
   signal: AbortSignal,
 ): Promise<Turn> {
-  return withFailover(gateway, request, preferLast(plan, trace), trace, {
-    translate: (candidate) => translate(gateway, request, candidate),
-    execute: (exchange, candidate, translation) =>
-      openTurn(gateway, request, { candidate, translation }, exchange, signal),
+  turn.plan = preferLast(turn.plan, turn.attempts.candidate)
+  return withFailover(gateway, turn, {
+    translate: (candidate) => translate(gateway, turn, candidate),
+    execute: async (exchange, candidate, translation) => {
+      if (signal.aborted) throw new TurnAbortedError()
+      exchange.abortWith(signal)
+      return openTurn(gateway, turn, exchange, { candidate, translation }).catch((error: unknown) => {
+        throw signal.aborted ? new TurnAbortedError() : error
+      })
+    },
   })
 }
 
-function preferLast(plan: RoutingPlan, { candidate: last }: RequestTrace): RoutingPlan {
+function preferLast(plan: RoutingPlan, last: Candidate | null): RoutingPlan {
   const others = plan.candidates.filter((candidate) => candidate !== last)
   return { ...plan, candidates: last ? [last, ...others] : others }
 }
@@ -38,26 +41,15 @@ function preferLast(plan: RoutingPlan, { candidate: last }: RequestTrace): Routi
 async function openTurn(
   gateway: Gateway,
   request: InferenceRequest,
-  attempt: { candidate: Candidate; translation: Translation },
   exchange: UpstreamExchange,
-  signal: AbortSignal,
+  attempt: Pick<Attempt, 'candidate' | 'translation'>,
 ): Promise<Turn> {
-  if (signal.aborted) throw new TurnAbortedError()
-  exchange.abortWith(signal)
   const { limits } = gateway.settings
   const { stream } = request.content
   exchange.setTimeout(stream ? limits.first_byte : limits.whole_reply)
-  try {
-    const turn = new Turn(
-      gateway,
-      exchange,
-      attempt.candidate,
-      await openEvents(gateway, exchange, request, attempt),
-    )
-    await (stream ? turn.bufferUntilContent() : turn.bufferAll())
-    if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
-    return turn
-  } catch (error) {
-    throw signal.aborted ? new TurnAbortedError() : error
-  }
+  const events = await openEvents(gateway, exchange, request, attempt)
+  const turn = new Turn(gateway, exchange, attempt.candidate, events)
+  await (stream ? turn.bufferUntilContent() : turn.bufferAll())
+  if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
+  return turn
 }

@@ -1,11 +1,11 @@
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestState } from '../request/inference-request.ts'
 import type { UpstreamExchange } from './exchange.ts'
 
 /** Some providers bill a reply whose client disconnected: it is read to the end, within the drain limit. */
 export function drainAbandoned(
   gateway: Gateway,
-  request: ModelRequest,
+  request: RequestState,
   exchange: UpstreamExchange,
   replying: Promise<unknown>,
 ): void {

@@ -5,10 +5,10 @@ import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import { traceHeader } from '../../platform/tracing/trace-parent.ts'
 import { ClientDisconnectedError, UpstreamError } from '../failures/errors.ts'
 import { isPlainCode, isRequestFault, toClientError, toFailedAttempt } from '../failures/failure.ts'
-import { type RoutingPlan, rateLimitedError } from '../plan/plan.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import { rateLimitedError } from '../plan/plan.ts'
+import type { AttemptedTranslation } from '../request/attempts.ts'
+import type { RequestState, Routed } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import type { AttemptedTranslation, RequestTrace } from '../settle/trace.ts'
 import { acceptAttempt, beginAttempt, failAttempt } from './attempt-span.ts'
 import { UpstreamExchange } from './exchange.ts'
 
@@ -26,16 +26,15 @@ export interface AttemptStages<T extends AttemptedTranslation, R> {
  */
 export async function withFailover<T extends AttemptedTranslation, R>(
   gateway: Gateway,
-  request: ModelRequest,
-  plan: RoutingPlan,
-  trace: RequestTrace,
+  request: Routed,
   stages: AttemptStages<T, R>,
 ): Promise<R> {
-  const { candidates } = plan
+  const { candidates } = request.plan
+  const { failed } = request.attempts
   let encodingError: GatewayError | null = null
   for (const candidate of candidates) {
-    if (isExhausted(gateway, request, trace)) break
-    if (!shouldTry(gateway, candidate, candidates, trace)) continue
+    if (isExhausted(gateway, request)) break
+    if (!shouldTry(gateway, request, candidate)) continue
     if (request.content.received.isLarge) await yieldToEventLoop()
     const translation = tryTranslate(stages, candidate)
     if (request.content.received.isLarge) await yieldToEventLoop()
@@ -43,14 +42,14 @@ export async function withFailover<T extends AttemptedTranslation, R>(
       encodingError ??= translation
       continue
     }
-    const reply = await tryCandidate(gateway, request, candidate, translation, trace, stages, false)
+    const reply = await tryCandidate(gateway, request, stages, { candidate, translation, isRetry: false })
     if (reply) return reply.value
     const isLast = candidate === candidates.at(-1)
-    if (!isLast || !shouldRetry(gateway, request, candidate, trace)) continue
-    const retried = await tryCandidate(gateway, request, candidate, translation, trace, stages, true)
+    if (!isLast || !shouldRetry(gateway, request, candidate)) continue
+    const retried = await tryCandidate(gateway, request, stages, { candidate, translation, isRetry: true })
     if (retried) return retried.value
   }
-  if (trace.attempts.length > 0) throw toClientError(trace.attempts)
+  if (failed.length > 0) throw toClientError(failed)
   if (encodingError) throw encodingError
   throw rateLimitedError(
     gateway,
@@ -74,41 +73,44 @@ function tryTranslate<T extends AttemptedTranslation, R>(
   }
 }
 
+interface NextAttempt<T> {
+  candidate: Candidate
+  translation: T
+  isRetry: boolean
+}
+
 /** Null if the attempt failed and another may follow. */
 async function tryCandidate<T extends AttemptedTranslation, R>(
   gateway: Gateway,
-  request: ModelRequest,
-  candidate: Candidate,
-  translation: T,
-  trace: RequestTrace,
+  request: RequestState,
   stages: AttemptStages<T, R>,
-  isRetry: boolean,
+  { candidate, translation, isRetry }: NextAttempt<T>,
 ): Promise<{ value: R } | null> {
-  if (request.httpRequest.signal.aborted) throw new ClientDisconnectedError()
-  trace.candidate = candidate
-  trace.translation = translation
-  trace.attemptStartedAt = performance.now()
-  trace.isOpen = true
+  const { attempts, httpRequest } = request
+  if (httpRequest.signal.aborted) throw new ClientDisconnectedError()
+  attempts.candidate = candidate
+  attempts.translation = translation
+  attempts.lastStartedAt = performance.now()
+  attempts.isOpen = true
   const health = gateway.routing.health.getOrCreate(candidate.id)
   health.recordStart(gateway.clock.now(), isRetry)
-  const exchange = new UpstreamExchange(request.httpRequest.signal, gateway)
-  if (request.spans || request.httpRequest.headers.has(traceHeader))
-    beginAttempt(request, trace, candidate, exchange)
+  const exchange = new UpstreamExchange(httpRequest.signal, gateway)
+  if (request.spans || httpRequest.headers.has(traceHeader)) beginAttempt(request, candidate, exchange)
   try {
     const value = await stages.execute(exchange, candidate, translation)
-    if (request.spans) acceptAttempt(request, trace, exchange)
+    if (request.spans) acceptAttempt(request, exchange)
     return { value }
   } catch (error) {
     exchange.abort()
     if (!(error instanceof UpstreamError)) throw error
-    trace.isOpen = false
+    attempts.isOpen = false
     const failure = capRetryAfter(gateway, error.failure)
     if (candidate.endpoint.provider.failsOnRequest) health.releaseTrial()
     else health.recordFailure(gateway.clock.now(), failure)
-    trace.attempts.push(
-      toFailedAttempt(candidate, failure, trace.attemptStartedAt, translation.isPassThrough),
+    attempts.failed.push(
+      toFailedAttempt(candidate, failure, attempts.lastStartedAt, translation.isPassThrough),
     )
-    failAttempt(trace, failure)
+    failAttempt(attempts, failure)
     logFailure(gateway, candidate, error)
     return null
   }
@@ -125,22 +127,15 @@ function capRetryAfter({ settings }: Gateway, failure: UpstreamFailure): Upstrea
 /** BYOK keys can make a plan of any length. */
 const maxAttempts = 20
 
-function isExhausted(
-  { settings }: Gateway,
-  { timeLimitMs = settings.limits.total }: ModelRequest,
-  { attempts, startedAt }: RequestTrace,
-): boolean {
-  return attempts.length >= maxAttempts || performance.now() - startedAt > timeLimitMs
+function isExhausted({ settings }: Gateway, { attempts, startedAt, timeLimitMs }: RequestState): boolean {
+  const limitMs = timeLimitMs ?? settings.limits.total
+  return attempts.failed.length >= maxAttempts || performance.now() - startedAt > limitMs
 }
 
 /** Health may have changed since the plan was made: other requests may have hit a rate limit or ejected an endpoint. */
-function shouldTry(
-  { routing, clock }: Gateway,
-  candidate: Candidate,
-  candidates: readonly Candidate[],
-  { attempts }: RequestTrace,
-): boolean {
-  const last = attempts.at(-1)
+function shouldTry({ routing, clock }: Gateway, request: Routed, candidate: Candidate): boolean {
+  const { candidates } = request.plan
+  const last = request.attempts.failed.at(-1)
   if (last && isRequestFault(last.failure) && last.model === candidate.model.id) return false
   const now = clock.now()
   const health = routing.health.find(candidate.id)
@@ -156,13 +151,8 @@ function shouldTry(
 const retryableStatuses: ReadonlySet<number | null> = new Set([502, 503, 529])
 
 /** The last candidate is retried once, unless it sent `Retry-After` or its retry budget is used up. */
-function shouldRetry(
-  { routing }: Gateway,
-  request: ModelRequest,
-  { id }: Candidate,
-  { attempts }: RequestTrace,
-): boolean {
-  const failure = attempts.at(-1)?.failure
+function shouldRetry({ routing }: Gateway, request: RequestState, { id }: Candidate): boolean {
+  const failure = request.attempts.failed.at(-1)?.failure
   if (!failure || !retryableStatuses.has(failure.status) || failure.retryAfterMs !== undefined) return false
   return (
     request.options.preferences.allow_fallbacks !== false &&

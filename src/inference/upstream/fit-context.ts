@@ -3,6 +3,7 @@ import { wireFormats } from '../../formats/all.ts'
 import { type CompressedCall, compressCall } from '../../formats/call/compress.ts'
 import { estimatePromptTokens } from '../../formats/call/size.ts'
 import { isGenerateWireFormat } from '../../formats/vocabulary.ts'
+import type { RequestContent } from '../request/content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import { isWithinContext } from '../routing/filter.ts'
@@ -15,17 +16,17 @@ const maxReplyReserve = 4096
 /** The estimate of tokens may be too low. */
 const safetyShare = 0.9
 
-export interface FittedRequest {
-  request: InferenceRequest
+export interface FittedContent {
+  content: RequestContent
   /** Null if the request is sent as it is. */
   stage: PipelineStage | null
   /** What was shortened although the client did not request it. */
   dropped: string[]
 }
 
-/** The request as an endpoint can take it: shortened by the plugin context-compression if it is too long. */
-export function fitContext(request: InferenceRequest, endpoint: Endpoint): FittedRequest {
-  const unchanged = { request, stage: null, dropped: [] }
+/** The content as an endpoint can take it: shortened by the plugin context-compression if it is too long. */
+export function fitContext(request: InferenceRequest, endpoint: Endpoint): FittedContent {
+  const unchanged = { content: request.content, stage: null, dropped: [] }
   const { call } = request.content
   const promptTokens = estimatePromptTokens(call)
   const messages = findMessageLimit(endpoint)
@@ -34,10 +35,9 @@ export function fitContext(request: InferenceRequest, endpoint: Endpoint): Fitte
   const tokens = fits ? promptTokens : computeRoom(call.maxTokens, endpoint)
   const compressed = compressCall(call, { tokens, messages })
   if (!compressed) return unchanged
-  const content = request.content.rewrite(request.format, compressed.call)
   const isRequested = request.work?.findPlugin('context-compression') !== undefined
   return {
-    request: { ...request, content },
+    content: request.content.rewrite(request.format, compressed.call),
     stage: describeStage(compressed, promptTokens),
     dropped: isRequested ? [] : ['messages'],
   }

@@ -8,7 +8,8 @@ import { isGenerateWireFormat, type WireCapability } from '../../formats/vocabul
 import type { Target, UpstreamRequest, WireFormat } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type GatewayError, gatewayError } from '../../platform/errors/gateway-error.ts'
-import type { RequestSource } from '../request/content.ts'
+import type { ClientFormat } from '../request/client-format.ts'
+import type { RequestContent, RequestSource } from '../request/content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
@@ -41,7 +42,7 @@ export function encodeFor(
   endpoint: Endpoint,
 ): EncodedRequest & { compression: PipelineStage | null } {
   const fitted = isCompressed(request, model, endpoint) ? fitContext(request, endpoint) : null
-  const encoded = passOrEncode(fitted?.request ?? request, model, endpoint)
+  const encoded = passOrEncode(request.format, fitted?.content ?? request.content, model, endpoint)
   const hasDroppedFields = endpoint.provider.wire?.[encoded.wireFormat.name]?.droppedFields !== undefined
   const upstreamRequest = hasDroppedFields ? dropUnsupported(encoded, endpoint) : encoded.upstreamRequest
   const isUnchanged = request.content.plain && !request.work && !fitted
@@ -89,17 +90,21 @@ function dropUnsupported(
   return { ...upstreamRequest, body, dropped: [...upstreamRequest.dropped, ...present].sort() }
 }
 
-function passOrEncode(request: InferenceRequest, model: Model, endpoint: Endpoint): EncodedRequest {
-  const { wireFormat } = request.format
-  const { verbatim, body } = request.content
+function passOrEncode(
+  { wireFormat }: ClientFormat,
+  content: RequestContent,
+  model: Model,
+  endpoint: Endpoint,
+): EncodedRequest {
+  const { verbatim, body } = content
   if (!verbatim || !wireFormat || !endpoint.wireFormats.includes(wireFormat.name))
-    return encodeWithFewestLosses(request.content.call, model, endpoint)
-  const target = buildTarget(request.content, model, endpoint, wireFormat)
+    return encodeWithFewestLosses(content.call, model, endpoint)
+  const target = buildTarget(content, model, endpoint, wireFormat)
   const { passthrough } = wireFormat
   return {
     wireFormat,
     upstreamRequest:
-      request.content.plain && passthrough.passPlain
+      content.plain && passthrough.passPlain
         ? passthrough.passPlain(body, target)
         : passthrough.passRequest(body, target),
     isPassThrough: true,

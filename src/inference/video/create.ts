@@ -30,22 +30,18 @@ import {
   type VideoJob,
 } from '../../storage/video-jobs.ts'
 import { recordHits } from '../guard/hits.ts'
-import { type Admission, admit } from '../hold/admit.ts'
-import { releaseOnFailure } from '../hold/request-funds.ts'
+import { admit } from '../hold/admit.ts'
 import { excludeUnfit } from '../media/fit.ts'
 import { parseMediaRequest } from '../media/parse.ts'
 import type { DecodedMedia, MediaRequest } from '../media/task.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
 import { buildReplyHeaders } from '../reply/http-response.ts'
 import { createTranscript } from '../reply/transcript.ts'
-import type { IncomingRequest } from '../request/inference-request.ts'
+import type { Admitted, IncomingRequest, Routed, RoutingPlan } from '../request/inference-request.ts'
 import { serveRequest } from '../serve.ts'
 import { buildContentStatements } from '../settle/content-log.ts'
 import { recordOutcome } from '../settle/observe.ts'
 import { recordReply } from '../settle/reply-span.ts'
-import { type SettleFn, settleOnce } from '../settle/settle.ts'
 import { settleFailure } from '../settle/settle-failure.ts'
-import { createTrace, type RequestTrace } from '../settle/trace.ts'
 import { guardMedia } from '../stages/guard.ts'
 import { buildLease, withLease } from './lease.ts'
 import { type AcceptedVideo, submitVideo, videoTask } from './submit.ts'
@@ -79,17 +75,16 @@ export async function createVideoJob(
   return serveRequest<MediaRequest<VideoCall>>(gateway, parsed, {
     prepare: async () => {
       const request = await guardMedia(gateway, parsed)
-      await releaseOnFailure(gateway, request, () => {
-        assertLossless(request, ineffective)
-        return enforceActiveLimit(gateway, caller.key.workspace_id)
-      })
+      assertLossless(request, ineffective)
+      await enforceActiveLimit(gateway, caller.key.workspace_id)
       return request
     },
-    reply: async (_gateway, request, plan) => {
-      const fit = restrictToPrevious(excludeUnfit(plan, request.media, videoTask), previous?.job ?? null)
+    reply: async (_gateway, request) => {
+      const fit = excludeUnfit(request.plan, request.media, videoTask)
+      request.plan = restrictToPrevious(fit, previous?.job ?? null)
       const job = await storeJob(gateway, incoming, request)
       const { dropped, stored } = await withLease(gateway, job.id, () =>
-        placeAndSubmit(gateway, request, fit, job),
+        placeAndSubmit(gateway, request, job),
       )
       const headers = buildReplyHeaders(request, [...ineffective, ...dropped])
       return Response.json(encodeJob(stored), { status: 202, headers })
@@ -211,32 +206,29 @@ const maxModelLength = 256
 
 async function placeAndSubmit(
   gateway: Gateway,
-  request: MediaRequest<VideoCall>,
-  plan: RoutingPlan,
+  routed: Routed<MediaRequest<VideoCall>>,
   job: VideoJob,
 ): Promise<{ stored: VideoJob; dropped: string[] }> {
-  const admission = await admitJob(gateway, request, plan, job)
-  const trace = createTrace(request.startedAt, admission.plan)
-  trace.transcript = createTranscript(request)
-  const settle = settleOnce(gateway, request, admission, trace)
+  const request = await admitJob(gateway, routed, job)
+  request.attempts.transcript = createTranscript(request)
   try {
-    const accepted = await submitVideo(gateway, request, admission, trace, job.id)
-    const stored = await recordAccepted(gateway, request, trace, job, accepted)
+    const accepted = await submitVideo(gateway, request, job.id)
+    const stored = await recordAccepted(gateway, request, job, accepted)
     return { stored, dropped: accepted.sent.dropped }
   } catch (error) {
-    throw await abandonJob(gateway, request, trace, settle, job, error)
+    throw await abandonJob(gateway, request, job, error)
   }
 }
 
 /** A rejected job leaves nothing. If the ledger is unavailable, its hold may exist: then the job is ended later. */
 async function admitJob(
   gateway: Gateway,
-  request: MediaRequest<VideoCall>,
-  plan: RoutingPlan,
+  request: Routed<MediaRequest<VideoCall>>,
   job: VideoJob,
-): Promise<Admission> {
+): Promise<Admitted<MediaRequest<VideoCall>>> {
   try {
-    return await withSpan(request, 'admit', admit, gateway, request, plan, { owner: jobOwner })
+    const admitting = admit<MediaRequest<VideoCall>>
+    return await withSpan(request, 'admit', admitting, gateway, request, { owner: jobOwner })
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'unavailable')
       await deleteVideoJob(gateway.db, job.id)
@@ -248,7 +240,6 @@ async function admitJob(
 async function recordAccepted(
   gateway: Gateway,
   request: MediaRequest<VideoCall>,
-  trace: RequestTrace,
   job: VideoJob,
   { upstreamId }: AcceptedVideo,
 ): Promise<VideoJob> {
@@ -271,21 +262,17 @@ async function recordAccepted(
     error: null,
     firstTokenMs: null,
   } as const
-  recordOutcome(gateway, request, trace, outcome)
-  if (request.spans) recordReply(request, request.spans, trace, outcome)
-  await logContent(gateway, request, trace)
+  recordOutcome(gateway, request, outcome)
+  if (request.spans) recordReply(request, request.spans, outcome)
+  await logContent(gateway, request)
   await recordHits(gateway, request)
   return { ...job, ...changes }
 }
 
 /** The request of a job is logged when it is accepted: the node that ends the job does not have it. */
-async function logContent(
-  gateway: Gateway,
-  request: MediaRequest<VideoCall>,
-  trace: RequestTrace,
-): Promise<void> {
+async function logContent(gateway: Gateway, request: MediaRequest<VideoCall>): Promise<void> {
   try {
-    await runJobStatements(gateway.db, buildContentStatements(gateway, request, { ...trace, error: null }))
+    await runJobStatements(gateway.db, buildContentStatements(gateway, request, null))
   } catch (err) {
     gateway.log.warn({ err, id: request.id }, 'failed to log the content of a generation')
   }
@@ -297,18 +284,15 @@ async function logContent(
  */
 async function abandonJob(
   gateway: Gateway,
-  request: MediaRequest<VideoCall>,
-  trace: RequestTrace,
-  settle: SettleFn,
+  request: Admitted<MediaRequest<VideoCall>>,
   job: VideoJob,
   error: unknown,
 ): Promise<Error> {
-  let isSettled = false
-  const settleAndDelete: SettleFn = async (outcome) => {
-    await settle(outcome, [buildJobDelete(gateway.db, job.id)])
-    isSettled = true
-  }
-  const failure = await settleFailure(request, trace, settleAndDelete, error)
+  const failure = await settleFailure(gateway, request, error, [buildJobDelete(gateway.db, job.id)])
+  const isSettled = await request.settling?.then(
+    () => true,
+    () => false,
+  )
   // A job that reached no provider is only released, without a statement.
   if (isSettled) await deleteVideoJob(gateway.db, job.id).catch(() => undefined)
   return failure

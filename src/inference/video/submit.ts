@@ -10,13 +10,13 @@ import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asObject } from '../../platform/json/json-values.ts'
 import { type SentVideoJob, updateHeldJob } from '../../storage/video-jobs.ts'
 import { UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
-import { type Admission, buildUpstreamTarget } from '../hold/admit.ts'
+import { buildUpstreamTarget } from '../hold/admit.ts'
 import { sendMedia } from '../media/dispatch.ts'
 import type { MediaRequest, MediaTask } from '../media/task.ts'
 import { type MediaTranslation, translateMedia } from '../media/translate.ts'
+import type { Routed } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { encodeAttempts } from '../settle/attempts.ts'
-import type { RequestTrace } from '../settle/trace.ts'
 import { readJsonBody } from '../upstream/decode-reply.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { withFailover } from '../upstream/failover.ts'
@@ -60,12 +60,10 @@ export interface AcceptedVideo {
  */
 export function submitVideo(
   gateway: Gateway,
-  request: MediaRequest<VideoCall>,
-  { plan }: Admission,
-  trace: RequestTrace,
+  request: Routed<MediaRequest<VideoCall>>,
   jobId: string,
 ): Promise<AcceptedVideo> {
-  return withFailover(gateway, request, plan, trace, {
+  return withFailover(gateway, request, {
     translate: (candidate) =>
       translateMedia(gateway, completeRequest(request, candidate), candidate, taskFor(candidate)),
     execute: async (exchange, candidate, translation) => {
@@ -73,12 +71,12 @@ export function submitVideo(
       // The job exists, whether or not its client waits.
       exchange.outliveClient()
       const completed = completeRequest(request, candidate)
-      const sent = describeSubmission(gateway, candidate, translation, completed, trace)
+      const sent = describeSubmission(gateway, candidate, translation, completed)
       const { access } = translation
       const isUsable = access.problem === null && !access.endpoint.provider.inProcess
       if (isUsable) await ensureReachable(gateway, exchange, access)
       await recordSending(gateway, jobId, candidate, sent)
-      const upstreamId = await send(gateway, exchange, completed.media, candidate, translation)
+      const upstreamId = await send(gateway, exchange, completed.media, translation)
       return { upstreamId, sent }
     },
   })
@@ -97,12 +95,11 @@ function describeSubmission(
   candidate: Candidate,
   { wireFormat, upstreamRequest }: MediaTranslation<VideoWireFormat>,
   request: MediaRequest<VideoCall>,
-  trace: RequestTrace,
 ): SentVideoJob {
   const { duration, resolution, aspectRatio, size, audio } = request.media
   return {
     target: buildUpstreamTarget(gateway, candidate, wireFormat.name),
-    attempts: encodeAttempts(request, trace),
+    attempts: encodeAttempts(request),
     dropped: upstreamRequest.dropped,
     chosen: { duration, resolution, aspectRatio, size, audio },
   }
@@ -128,10 +125,9 @@ async function send(
   gateway: Gateway,
   exchange: UpstreamExchange,
   call: VideoCall,
-  { endpoint }: Candidate,
   translation: MediaTranslation<VideoWireFormat>,
 ): Promise<string> {
-  const simulator = simulators.get(endpoint.provider.slug)?.video
+  const simulator = simulators.get(translation.access.provider.slug)?.video
   if (simulator) {
     const options = asObject(translation.upstreamRequest.body) ?? {}
     const submitted = await simulator.submit(call, options, {
@@ -143,7 +139,7 @@ async function send(
     return submitted.id
   }
   try {
-    return await sendMedia(gateway, exchange, call, translation, videoTask)
+    return await sendMedia(gateway, exchange, translation, { call, task: videoTask })
   } catch (error) {
     throw isRejection(error) ? error : unknownOutcomeError(error)
   }

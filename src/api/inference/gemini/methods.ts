@@ -241,8 +241,8 @@ async function draw(
     ...{ caller, region, httpRequest, unknown, decode: decodeImageBody },
     body: validateInput(imageRequest, translated, 'instances'),
   }
-  return handleMedia(gateway, incoming, drawTask, (_, request, admission) =>
-    replyWithMedia(gateway, request, admission, drawTask, encodePredictImages),
+  return handleMedia(gateway, incoming, drawTask, (_, request) =>
+    replyWithMedia(gateway, request, drawTask, encodePredictImages),
   )
 }
 

@@ -2,7 +2,7 @@ import { estimatePromptTokens, type RequestSize } from '../../../formats/call/si
 import { zeroUsage } from '../../../formats/call/usage.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { worstCaseAt } from '../../../inference/hold/admit.ts'
-import type { ModelRequest } from '../../../inference/request/inference-request.ts'
+import type { RequestState } from '../../../inference/request/inference-request.ts'
 import type { Candidate } from '../../../inference/routing/candidate.ts'
 import { computeFee } from '../../../ledger/charge.ts'
 import { computeCost } from '../../../ledger/cost.ts'
@@ -20,7 +20,7 @@ export interface Price {
 /** The price of a request at an endpoint, in USD. */
 export function estimatePrice(
   gateway: Gateway,
-  request: ModelRequest,
+  request: RequestState,
   size: RequestSize,
   candidate: Candidate,
 ): Price {
@@ -36,7 +36,7 @@ export function estimatePrice(
 /** Assumes no cache hit, no reasoning and `estimateCompletionTokens` tokens of output. */
 function computeExpectedCost(
   gateway: Gateway,
-  { content, at }: ModelRequest,
+  { content, at }: RequestState,
   size: RequestSize,
   { endpoint, byokKey }: Candidate,
 ): bigint | null {

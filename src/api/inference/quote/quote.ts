@@ -13,8 +13,8 @@ import {
   worstCaseAt,
 } from '../../../inference/hold/admit.ts'
 import { limitError } from '../../../inference/hold/limit-error.ts'
-import { assertRoutable, buildPlan, type RoutingPlan } from '../../../inference/plan/plan.ts'
-import type { ModelRequest } from '../../../inference/request/inference-request.ts'
+import { assertRoutable, buildPlan } from '../../../inference/plan/plan.ts'
+import type { RequestState, RoutingPlan } from '../../../inference/request/inference-request.ts'
 import { explainDecision } from '../../../inference/routing/explain.ts'
 import type { HoldRequest } from '../../../ledger/ledger-state.ts'
 import { type AdmissionPreview, previewAdmission } from '../../../ledger/preview.ts'
@@ -48,7 +48,7 @@ export async function buildQuote(gateway: Gateway, received: ResolvedRequest) {
   }
 }
 
-function listModeration(gateway: Gateway, request: ModelRequest): GuardrailRule[] {
+function listModeration(gateway: Gateway, request: RequestState): GuardrailRule[] {
   const rules = catchGatewayError(() => listModerationRules(gateway, request))
   return rules instanceof GatewayError ? [] : describeModeration(rules)
 }
@@ -116,7 +116,7 @@ function encodeError({ request, encodeError }: ResolvedRequest, error: GatewayEr
 /** The worst case if every endpoint is called with a BYOK key. */
 function computeWorstCaseAtProvider(
   gateway: Gateway,
-  request: ModelRequest,
+  request: RequestState,
   size: RequestSize,
   { candidates }: RoutingPlan,
 ): bigint {

@@ -2,29 +2,25 @@ import { findModel } from '../../../catalog/lookup.ts'
 import type { ModelCall } from '../../../formats/call/call.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import type { InferenceRequest } from '../../request/inference-request.ts'
-import { withWork } from '../../request/work.ts'
+import { requireWork } from '../../request/work.ts'
 import { kindOf } from './read-document.ts'
 
 /**
  * Adds the plugin file-parser to a request with documents if its models declare that they do not read files: a provider
  * would reject or ignore them. Only the engine that is free and sends documents nowhere is used without being requested.
  */
-export function implyFileParser(gateway: Gateway, request: InferenceRequest): InferenceRequest {
-  if (!hasDocument(request.content.call)) return request
+export function implyFileParser(gateway: Gateway, request: InferenceRequest): void {
+  if (!hasDocument(request.content.call)) return
   const { work, options } = request
-  if (work?.findPlugin('file-parser') || work?.disabled.has('file-parser')) return request
+  if (work?.findPlugin('file-parser') || work?.disabled.has('file-parser')) return
   const isUnable = (slug: string) => {
     const model = findModel(gateway.catalog, slug)?.model
     return model?.declares_input === true && !model.input_modalities.includes('file')
   }
-  if (options.models.length === 0 || !options.models.every(isUnable)) return request
-  const implied = withWork(request)
+  if (options.models.length === 0 || !options.models.every(isUnable)) return
   const settings = { pdf: { engine: 'pdf-text' as const } }
-  implied.work.plugins = [
-    ...implied.work.plugins,
-    { id: 'file-parser', settings, isDefault: true, isImplied: true },
-  ]
-  return implied
+  const implied = requireWork(request)
+  implied.plugins = [...implied.plugins, { id: 'file-parser', settings, isDefault: true, isImplied: true }]
 }
 
 /** Whether the messages have a PDF or Office document as data. A document in a tool result is left to its client. */

@@ -1,17 +1,14 @@
 import type { WireFormatName } from '../../formats/vocabulary.ts'
-import type { ReplyContext, ReplySummary } from '../../formats/wire-format.ts'
+import type { ReplySummary } from '../../formats/wire-format.ts'
 import type { Charge } from '../../ledger/charge.ts'
 import type { GenerationStatus } from '../../platform/db/generation-table.ts'
 import type { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { OpenSpan } from '../../platform/tracing/span-recorder.ts'
 import type { FailedAttempt } from '../failures/failure.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
 import type { Transcript } from '../reply/transcript.ts'
-import type { ReplyPipeline } from '../reply/transforms.ts'
-import type { PipelineStage } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { UpstreamAccess } from '../upstream/access.ts'
-import type { Translation } from '../upstream/translate.ts'
+import type { PipelineStage } from './work.ts'
 
 /** What failover and records need to know of a request encoded for one upstream. */
 export interface AttemptedTranslation {
@@ -23,16 +20,15 @@ export interface AttemptedTranslation {
   access: UpstreamAccess
 }
 
-/** The progress of a request through the providers. */
-export interface RequestTrace {
-  plan: RoutingPlan
-  startedAt: number
-  attempts: FailedAttempt[]
-  /** When the last attempt began, and whether its outcome is still to be recorded. */
-  attemptStartedAt: number
+/** The progress of a request through the providers. Turns share those of their request. */
+export interface Attempts {
+  failed: FailedAttempt[]
+  /** When the last attempt began; the arrival of the request until then. */
+  lastStartedAt: number
+  /** The outcome of the last attempt is still to be recorded. */
   isOpen: boolean
   /** Of the last attempt, and of the reply it led to. */
-  attemptSpan: OpenSpan | null
+  span: OpenSpan | null
   replySpan: OpenSpan | null
   /** Of the current or last attempt. */
   candidate: Candidate | null
@@ -41,35 +37,6 @@ export interface RequestTrace {
   transcript: Transcript | null
   /** From arrival to the first content of a stream. */
   firstTokenMs: number | null
-}
-
-export function createTrace(startedAt: number, plan: RoutingPlan): RequestTrace {
-  return {
-    plan,
-    startedAt,
-    attempts: [],
-    attemptStartedAt: startedAt,
-    isOpen: false,
-    attemptSpan: null,
-    replySpan: null,
-    candidate: null,
-    translation: null,
-    transcript: null,
-    firstTokenMs: null,
-  }
-}
-
-/** One candidate, with the request encoded for it and the stages of its reply. */
-export interface Attempt {
-  candidate: Candidate
-  translation: Translation
-  context: ReplyContext
-  pipeline: ReplyPipeline
-}
-
-/** An attempt whose upstream has begun to reply. */
-export interface AcceptedAttempt<R> extends Attempt {
-  reply: R
 }
 
 /** How a request ended. */
