@@ -2,17 +2,41 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { WorkloadIdentity } from '../identity/access-tokens.ts'
 import { type ApiKey, findKeyByHash, isRetiredSecret } from '../identity/keys.ts'
 import { findMember } from '../identity/members.ts'
+import type { Permission } from '../identity/permissions/permissions.ts'
 import { findScimToken } from '../identity/scim-tokens.ts'
 import { explainEndedSession } from '../identity/sessions.ts'
 import { GatewayError, gatewayError } from '../platform/errors/gateway-error.ts'
 import type { Caller } from './caller.ts'
 import { recallCaller, rememberCaller } from './known-callers.ts'
-import { limitRejection, limitScimToken } from './request-limits.ts'
+import { limitAnonymous, limitCaller, limitRejection, limitScimToken } from './request-limits.ts'
 import { authenticateSession, sessionTokenOf } from './session.ts'
 import { authenticateWorkload, tokenPrefix } from './workload.ts'
 
 /** Longer credentials are rejected without a lookup: no key is nearly this long. */
 const maxCredentialLength = 512
+
+/** An operation whose caller is to be known. */
+interface CalledOperation {
+  id: string
+  permission: Permission | 'public'
+  inference?: object | undefined
+  hasOwnCredential?: boolean | undefined
+}
+
+/** Null if the operation is public. Requests to models have limits of their own. */
+export async function admitCaller(
+  gateway: Gateway,
+  request: Request,
+  { id, permission, inference, hasOwnCredential }: CalledOperation,
+): Promise<Caller | null> {
+  if (permission === 'public') {
+    if (!hasOwnCredential) limitAnonymous(gateway, request, id)
+    return null
+  }
+  const caller = await authenticate(gateway, request, inference !== undefined)
+  if (!inference) limitCaller(gateway, caller, permission)
+  return caller
+}
 
 /**
  * The first credential in the headers counts; if it is invalid the request is rejected, whatever the others are.

@@ -1,6 +1,7 @@
 import type { AccountCache } from '../gateway/account-cache.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { Scope } from '../identity/permissions/grant.ts'
+import { noScope, type Scope } from '../identity/permissions/grant.ts'
+import type { Permission, ScopeLevel } from '../identity/permissions/permissions.ts'
 import { authorize } from './authorize.ts'
 import type { Caller } from './caller.ts'
 
@@ -39,7 +40,19 @@ export function rememberCaller(gateway: Gateway, secret: string, caller: Caller)
   if (!(scope instanceof Promise)) inferenceScopes.set(caller, scope)
 }
 
-/** The scope for inference of a caller that was recalled; undefined for any other caller. */
-export function recallInferenceScope(caller: Caller): Scope | undefined {
-  return inferenceScopes.get(caller)
+/** An operation that a caller may lack the permission for. */
+interface PermittedOperation {
+  permission: Permission | 'public'
+  scope?: ScopeLevel | undefined
+}
+
+/** Where a caller may call an operation. For a caller of a model that was recalled, it is known. */
+export function authorizeCaller(
+  gateway: Gateway,
+  caller: Caller | null,
+  { permission, scope }: PermittedOperation,
+): Scope | Promise<Scope> {
+  if (!caller || permission === 'public') return noScope
+  const known = permission === 'inference:write' && !scope && inferenceScopes.get(caller)
+  return known || authorize(gateway, caller, permission, scope)
 }

@@ -7,14 +7,6 @@ class OperationCounts {
   /** Counts of durations up to each bound and above the one before it; the last is above all bounds. */
   readonly buckets = new Array<number>(bounds.length + 1).fill(0)
   seconds = 0
-
-  record(status: number, seconds: number): void {
-    this.byStatus.set(status, (this.byStatus.get(status) ?? 0) + 1)
-    this.seconds += seconds
-    let at = 0
-    while (at < bounds.length && seconds > (bounds[at] ?? 0)) at++
-    this.buckets[at] = (this.buckets[at] ?? 0) + 1
-  }
 }
 
 /** Counts the requests of each operation. Plain numbers: every request is counted, and a registry is several times as slow. */
@@ -27,7 +19,11 @@ export class RequestCounts {
       counts = new OperationCounts()
       this.#operations.set(operation, counts)
     }
-    counts.record(status, seconds)
+    counts.byStatus.set(status, (counts.byStatus.get(status) ?? 0) + 1)
+    counts.seconds += seconds
+    let at = 0
+    while (at < bounds.length && seconds > (bounds[at] ?? 0)) at++
+    counts.buckets[at] = (counts.buckets[at] ?? 0) + 1
   }
 
   /** Renders the text format of Prometheus. Names of operations need no escaping. */

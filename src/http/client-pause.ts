@@ -12,8 +12,9 @@ export function respond(
   connections: Connections,
   result: unknown,
 ): Response {
-  const response = toResponse(operation, context.httpRequest, result)
-  if (operation.inference || result instanceof Response) limitPause(context, connections, response)
+  const isResponse = result instanceof Response
+  const response = isResponse ? result : toResponse(operation, context.httpRequest, result)
+  if (operation.inference || isResponse) limitPause(context, connections, response)
   return response
 }
 

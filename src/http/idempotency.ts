@@ -1,4 +1,3 @@
-import { bodyPaceOf } from '../access/body-pace.ts'
 import { type Caller, callerIdOf } from '../access/caller.ts'
 import { workspaceHeader } from '../access/session.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -6,6 +5,7 @@ import { isScopeWithin, type Scope, type StoredScope, toStoredScope } from '../i
 import { infoOf } from '../identity/permissions/permissions.ts'
 import { sha256 } from '../platform/crypto/crypto.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../platform/errors/gateway-error.ts'
+import { bodyPaceOf } from '../platform/http/body-reader.ts'
 import { FormDigest, hashForm } from '../platform/http/multipart.ts'
 import { parseRequestUrl } from '../platform/http/request-url.ts'
 import { toClientError } from './error-response.ts'

@@ -1,9 +1,5 @@
-import { authorize } from '../access/authorize.ts'
-import type { Caller } from '../access/caller.ts'
-import { recallInferenceScope } from '../access/known-callers.ts'
+import { authorizeCaller } from '../access/known-callers.ts'
 import { addSynonyms, usesSynonyms } from '../formats/synonyms.ts'
-import type { Gateway } from '../gateway/gateway.ts'
-import { noScope, type Scope } from '../identity/permissions/grant.ts'
 import { validateInput } from '../platform/validation/validate-input.ts'
 import { enforceIfMatch, recordQueueOf } from './etag.ts'
 import { idempotencyHeader, markDropped } from './idempotency.ts'
@@ -11,16 +7,6 @@ import type { Operation } from './operation.ts'
 import { parseQuery } from './parameters.ts'
 
 export type Context = Parameters<Operation['handle']>[0]
-
-export function resolveScope(
-  gateway: Gateway,
-  caller: Caller | null,
-  { permission, scope }: Operation,
-): Scope | Promise<Scope> {
-  if (!caller || permission === 'public') return noScope
-  const known = permission === 'inference:write' && !scope && recallInferenceScope(caller)
-  return known || authorize(gateway, caller, permission, scope)
-}
 
 export function toResponse({ status }: Operation, request: Request, result: unknown): Response {
   if (result instanceof Response) return result
@@ -56,7 +42,7 @@ function nameRecord({ path }: Operation, { caller, params }: Context): string {
 /** The record as its GET returns it to the caller. */
 async function readCurrent(operation: Operation, context: Context): Promise<unknown> {
   const { gateway, caller, httpRequest } = context
-  const scope = await resolveScope(gateway, caller, operation)
+  const scope = await authorizeCaller(gateway, caller, operation)
   const query = operation.query && validateInput(operation.query, parseQuery(httpRequest), 'query')
   return operation.handle({ ...context, scope, query, body: undefined } as Context)
 }

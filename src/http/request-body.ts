@@ -1,12 +1,11 @@
 import type { z } from 'zod'
-import { bodyPaceOf } from '../access/body-pace.ts'
 import { findModelOrRouter } from '../catalog/router-models.ts'
 import { mayHaveSynonyms, translateFieldNames, translateSynonyms } from '../formats/synonyms.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { isLarge, largeTextLength, type RequestSource } from '../inference/request/content.ts'
 import { enforceSizeLimits } from '../inference/request/size-limits.ts'
 import { gatewayError } from '../platform/errors/gateway-error.ts'
-import { declaredLengthOf, readBodyText } from '../platform/http/body-reader.ts'
+import { bodyPaceOf, declaredLengthOf, readBodyText } from '../platform/http/body-reader.ts'
 import { parseCountedLenientJson, parseJson, parseRaw } from '../platform/json/json.ts'
 import { maxShapes } from '../platform/json/json-bounds.ts'
 import { JsonCounter } from '../platform/json/json-counter.ts'
@@ -30,29 +29,37 @@ const maxUncountedBytes = 512 * 1024
 /** One that has many members takes milliseconds to parse, and to count: not in the same turn of the event loop. */
 const longTextLength = 64 * 1024
 
+/** What a body is validated against. */
+interface BodyRules {
+  schema: z.ZodType
+  /** In Azure paths the deployment is the model. */
+  deployment: string | undefined
+}
+
 /** The text of a body and its validated value. */
 export async function readRequestBody(
   gateway: Gateway,
   request: Request,
   operation: Operation,
-  schema: z.ZodType,
-  deployment: string | undefined,
+  { schema, deployment }: BodyRules,
 ): Promise<Omit<RequestSource, 'body'> & { body: unknown }> {
   try {
-    const counter = isCountedLater(gateway, request, operation) ? null : createCounter(gateway, operation)
+    const { limits: bounds } = gateway.settings
+    // A prompt with no more bytes than it may have values is counted once it is parsed.
+    const uncountedBytes = operation.inference ? Math.min(maxUncountedBytes, bounds.body_values) : 0
+    const isCountedLater = declaredLengthOf(request) <= uncountedBytes
+    const counter = isCountedLater ? null : createCounter(gateway, operation)
     const limits = { maxBytes: maxBytesOf(gateway, request, operation), pace: bodyPaceOf(gateway) }
     const received = await readBodyText(request, limits, counter ? (part) => counter.add(part) : undefined)
     const text = received.trim() === '' ? requireOptional(operation) : received
     const { value, values } = await parseText(text, counter, operation)
     const isLargeBody = isLarge({ text, values })
-    const { limits: bounds } = gateway.settings
     if (operation.inference && values > Math.min(bounds.list_entries, bounds.parts))
       enforceSizeLimits(value, bounds)
     if (isLargeBody) await yieldToEventLoop()
     const isUnchanged = operation.inference && deployment === undefined && !mayHaveSynonyms(text)
-    const prepared = isUnchanged
-      ? { text, body: value }
-      : prepareBody(gateway, operation, text, value, deployment)
+    const source = { text, body: value }
+    const prepared = isUnchanged ? source : prepareBody(gateway, operation, source, deployment)
     const body = validateBody(prepared.body, values, operation, schema)
     if (isLargeBody) await yieldToEventLoop()
     return { text: prepared.text, body, values }
@@ -75,7 +82,8 @@ async function parseText(
   arrivalCounter: JsonCounter | null,
   operation: Operation,
 ): Promise<{ value: unknown; values: number }> {
-  const counter = arrivalCounter ?? countUnlessShallow(text)
+  // A text with few brackets is cheaper to count once it is parsed.
+  const counter = arrivalCounter ?? (isShallow(text) ? null : countText(text))
   if (!counter) {
     const value = parseRaw(text)
     if (text.length > longTextLength) await yieldToEventLoop()
@@ -91,21 +99,13 @@ function parsePrompt(text: string): unknown {
   return text.length > largeTextLength ? parseCountedLongJson(text) : parseCountedLenientJson(text)
 }
 
-/** Whether a body is a prompt with no more bytes than it may have values. */
-function isCountedLater({ settings }: Gateway, request: Request, { inference }: Operation): boolean {
-  if (!inference) return false
-  return declaredLengthOf(request) <= Math.min(maxUncountedBytes, settings.limits.body_values)
-}
-
 /** Counts the values of a body before it is parsed, and of a long one as it arrives. */
 function createCounter({ settings }: Gateway, { inference }: Operation): JsonCounter {
   const bounds = { values: settings.limits.body_values, shapes: maxShapes }
   return new JsonCounter(inference ? bounds : { values: maxManagementValues })
 }
 
-/** Null for a text that is cheaper to count once it is parsed. */
-function countUnlessShallow(text: string): JsonCounter | null {
-  if (isShallow(text)) return null
+function countText(text: string): JsonCounter {
   const counter = new JsonCounter()
   counter.add(text)
   return counter
@@ -115,20 +115,18 @@ function countUnlessShallow(text: string): JsonCounter | null {
 function prepareBody(
   { catalog }: Gateway,
   { inference }: Operation,
-  text: string,
-  body: unknown,
+  source: { text: string; body: unknown },
   deployment: string | undefined,
 ) {
-  const received = asObject(body)
-  if (!received) return { text, body }
+  const { text } = source
+  const received = asObject(source.body)
+  if (!received) return source
   const named = inference ? received : translateFieldNames(received)
   const translated = mayHaveSynonyms(text)
     ? translateSynonyms(named, (name) => findModelOrRouter(catalog, name) !== undefined)
     : named
   const prepared = deployment === undefined ? translated : { ...translated, model: deployment }
-  return prepared === received
-    ? { text, body }
-    : { text: spliceJson(text, received, prepared), body: prepared }
+  return prepared === received ? source : { text: spliceJson(text, received, prepared), body: prepared }
 }
 
 function validateBody(body: unknown, values: number, operation: Operation, schema: z.ZodType): unknown {

@@ -1,6 +1,8 @@
-import { hasCredential } from '../access/authenticate.ts'
+import { admitCaller, hasCredential } from '../access/authenticate.ts'
 import type { Caller } from '../access/caller.ts'
 import { rememberPeer } from '../access/client-address.ts'
+import { authorizeCaller } from '../access/known-callers.ts'
+import { limitFailure } from '../access/request-limits.ts'
 import type { Config } from '../config.ts'
 import type { DataRegion } from '../formats/vocabulary.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -13,16 +15,15 @@ import { resolveRequestId } from '../platform/http/request-id.ts'
 import { parseRequestUrl } from '../platform/http/request-url.ts'
 import type { SpanRecorder } from '../platform/tracing/span-recorder.ts'
 import { validateInput } from '../platform/validation/validate-input.ts'
-import { admitCaller, toFailure } from './admit-caller.ts'
 import { respond, respondWithRecord } from './client-pause.ts'
 import { compressResponse } from './compress-response.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
-import { buildErrorResponse, errorEncoderOf, type FailingOperation } from './error-response.ts'
+import { buildErrorResponse, type FailingOperation, toClientError } from './error-response.ts'
 import { idempotencyHeader, isIdempotencySupported, markDropped, runOnce } from './idempotency.ts'
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
-import { type Context, changeRecord, resolveScope } from './record-operations.ts'
+import { type Context, changeRecord } from './record-operations.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
 import {
   loadersByAddress,
@@ -77,7 +78,8 @@ async function handleRequest(gateway: Gateway, request: PathRequest, route: Rout
   const opened = openRequest(gateway, request, operation)
   let response: Response
   try {
-    assertHost(request)
+    const hostProblem = findHostProblem(request)
+    if (hostProblem) throw hostProblem
     response =
       request.method !== 'POST' && isProbe(request, operation)
         ? answerProbe(gateway, request, methods)
@@ -104,11 +106,6 @@ function findHostProblem({ headers }: Request): GatewayError | null {
   return headers.get('host')?.includes(',') ? invalidFieldError('Host', 'is repeated; send it once') : null
 }
 
-function assertHost(request: Request): void {
-  const problem = findHostProblem(request)
-  if (problem) throw problem
-}
-
 function refuseMethod(methods: OperationsByMethod): never {
   throw new GatewayError('method_not_allowed', { headers: { allow: listMethods(methods) } })
 }
@@ -129,10 +126,15 @@ async function serveOperation(
   let caller: Caller | null = null
   try {
     caller = await admitCaller(gateway, request, operation)
-    const response = await runOperation(gateway, request, operation, caller, route)
+    const scope = await authorizeCaller(gateway, caller, operation)
+    const response = await runOperation(operation, { gateway, httpRequest: request, caller, scope }, route)
     return cors ? addHeaders(response, cors) : response
   } catch (error) {
-    const failure = toFailure(gateway, request, operation, error)
+    const clientError = toClientError(error)
+    // A request whose path or body was the credential counts as a failed attempt.
+    const failure = operation.hasOwnCredential
+      ? limitFailure(gateway, request, operation.id, clientError)
+      : clientError
     Object.assign(failure.headers, cors)
     failure.userId = caller?.userId ?? null
     const call = { gateway, caller, httpRequest: request, operation }
@@ -153,36 +155,41 @@ function handlePreflight(gateway: Gateway, request: Request, methods: Operations
   return new Response(null, { status: 204, headers })
 }
 
+/** A request whose caller may call the operation. */
+interface AuthorizedRequest extends Pick<Context, 'gateway' | 'scope'> {
+  httpRequest: PathRequest
+  caller: Caller | null
+}
+
 async function runOperation(
-  gateway: Gateway,
-  httpRequest: PathRequest,
   operation: Operation,
-  caller: Caller | null,
+  authorized: AuthorizedRequest,
   { methods, connections }: Route,
 ): Promise<Response> {
-  const scope = await resolveScope(gateway, caller, operation)
+  const { gateway, httpRequest, caller, scope } = authorized
+  const { inference } = operation
   const { deployment, pathParams } = readPathParameters(httpRequest)
   const params = operation.params && validateInput(operation.params, pathParams, 'path')
   const query =
     operation.query && validateInput(operation.query, validateParameters(parseQuery(httpRequest)), 'query')
   const isRaw = operation.rawBody !== undefined && isRawBody(httpRequest, operation)
-  const schema = isRaw ? undefined : bodySchemaOf(operation, params)
-  const source = schema && (await readRequestBody(gateway, httpRequest, operation, schema, deployment))
+  // `params` have been validated.
+  const body = inference?.selectBody ? inference.selectBody(params as Record<string, string>) : operation.body
+  const schema = isRaw ? undefined : body
+  const source = schema && (await readRequestBody(gateway, httpRequest, operation, { schema, deployment }))
   if (operation.rateLimit && caller) await enforceRateLimit(gateway, caller, operation.rateLimit)
   // A model may be silent for longer than the idle timeout; the request path has its own timeouts.
-  if (operation.inference) connections.timeout(httpRequest, 0)
-  const region = resolveRegion(gateway, httpRequest)
+  if (inference) connections.timeout(httpRequest, 0)
+  const { regions } = gateway.settings
+  const region = regions.hosts.size === 0 ? regions.default : resolveRegion(gateway, httpRequest)
   // Each value was validated by the schema that types it; see defineOperation.
   const context = {
-    gateway,
-    caller,
-    scope,
+    ...authorized,
     params,
     query,
     body: source?.body,
     source,
     deployment,
-    httpRequest,
     region,
   } as Context
   if (operation.method === 'GET') return respondWithRecord(operation, context, connections)
@@ -194,14 +201,8 @@ async function runOperation(
   return runOnce({ gateway, caller, operation, scope, httpRequest, key, text: source?.text }, run)
 }
 
-/** `params` have been validated. */
-function bodySchemaOf({ body, inference }: Operation, params: unknown): Operation['body'] {
-  return inference?.selectBody ? inference.selectBody(params as Record<string, string>) : body
-}
-
 function resolveRegion(gateway: Gateway, request: Request): DataRegion {
   const { hosts, default: fallback } = gateway.settings.regions
-  if (hosts.size === 0) return fallback
   const host = toAsciiHost(request.headers.get('host') ?? '')
   return hosts.get(host) ?? hosts.get(host.replace(/:\d+$/, '')) ?? fallback
 }
@@ -210,7 +211,8 @@ async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: Ra
   const opened = openRequest(gateway, request, pageOperation)
   let response: Response
   try {
-    assertHost(request)
+    const hostProblem = findHostProblem(request)
+    if (hostProblem) throw hostProblem
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const route = routes.find((candidate) => candidate.method === method)
     if (!route) {
@@ -286,7 +288,8 @@ function finishResponse(
 ): Response {
   response.headers.set('x-request-id', requestId)
   // The name that the Anthropic SDKs read.
-  if (operation && errorEncoderOf(operation)) response.headers.set('request-id', requestId)
+  if (operation?.inference?.encodeError || operation?.encodeError)
+    response.headers.set('request-id', requestId)
   if (operation?.noStore) addHeaders(response, noStoreHeaders)
   // Otherwise the next request of the connection could meet its end.
   if (gateway.isDraining) response.headers.set('connection', 'close')

@@ -1,4 +1,3 @@
-import { bodyPaceOf } from '../../access/body-pace.ts'
 import { isSameOrigin, pathPrefixOf } from '../../access/origin.ts'
 import { limitAnonymous } from '../../access/request-limits.ts'
 import { isSecure, sessionCookieOf, sessionTokenOf } from '../../access/session.ts'
@@ -7,7 +6,7 @@ import type { Member } from '../../identity/members.ts'
 import { findSession, type Session } from '../../identity/sessions.ts'
 import { isSameText, sha256 } from '../../platform/crypto/crypto.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../../platform/errors/gateway-error.ts'
-import { readBodyText } from '../../platform/http/body-reader.ts'
+import { bodyPaceOf, readBodyText } from '../../platform/http/body-reader.ts'
 import type { RawRoute } from '../operation.ts'
 import { renderProblemPage } from './markup.ts'
 

@@ -3,12 +3,13 @@ import { LoadingCache } from './loading-cache.ts'
 import { RevisionReader } from './revision-reader.ts'
 
 function createCountingCache(freshMs = 60_000, staleMs = 60_000) {
-  const state = { revision: 1, ownChanges: 0, reads: 0, loads: 0, value: 'first' as string | undefined }
+  const state = { revision: 1, reads: 0, loads: 0, value: 'first' as string | undefined }
+  const changes = { count: 0 }
   const down = { revision: false, value: false }
   let delay = Promise.resolve()
   const revisions = new RevisionReader({
     freshMs,
-    countChanges: () => state.ownChanges,
+    changes,
     read: async () => {
       state.reads++
       if (down.revision) throw new Error('away')
@@ -35,12 +36,13 @@ function createCountingCache(freshMs = 60_000, staleMs = 60_000) {
   return {
     cache,
     state,
+    changes,
     down,
     get: async (key = 'k') => cache.get(key, key),
     changeElsewhere,
     change: (next: string | undefined) => {
       changeElsewhere(next)
-      state.ownChanges++
+      changes.count++
     },
     delayUntil: (until: Promise<void>) => {
       delay = until
@@ -96,10 +98,10 @@ describe('LoadingCache', () => {
   })
 
   test('while the revision stays the same, values are not loaded again', async () => {
-    const { get, state } = createCountingCache(0)
+    const { get, state, changes } = createCountingCache(0)
     for (const key of ['a', 'b', 'a', 'b']) await get(key)
     expect(state).toMatchObject({ loads: 2, reads: 4 })
-    state.ownChanges++
+    changes.count++
     await get('a')
     expect(state).toMatchObject({ loads: 2, reads: 5 })
   })

@@ -3,13 +3,13 @@ import { RevisionReader } from './revision-reader.ts'
 
 describe('RevisionReader', () => {
   test('a read that began before a change does not answer for it', async () => {
-    let changes = 0
+    const changes = { count: 0 }
     const results = [Promise.withResolvers<number>(), Promise.withResolvers<number>()]
     let reads = 0
     const read = () => results[reads++]?.promise ?? Promise.reject(new Error('a third read'))
-    const revisions = new RevisionReader({ freshMs: 60_000, countChanges: () => changes, read })
+    const revisions = new RevisionReader({ freshMs: 60_000, changes, read })
     const before = [revisions.read(), revisions.read()]
-    changes++
+    changes.count++
     const after = revisions.read()
     expect(reads).toBe(2)
     results[1]?.resolve(2)
@@ -26,7 +26,7 @@ describe('RevisionReader', () => {
       if (reads++ === 0) throw new Error('away')
       return 5
     }
-    const revisions = new RevisionReader({ freshMs: 60_000, countChanges: () => 0, read })
+    const revisions = new RevisionReader({ freshMs: 60_000, changes: { count: 0 }, read })
     await expect(revisions.read()).rejects.toThrow('away')
     expect(revisions.current).toBeNull()
     expect(await revisions.read()).toMatchObject({ revision: 5 })

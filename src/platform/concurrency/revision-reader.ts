@@ -11,9 +11,9 @@ export interface RevisionReading {
 interface RevisionReaderOptions {
   /** The revision of the data, which every change of it increases. */
   read: () => Promise<number>
-  /** Grows with every change by this process. */
-  countChanges: () => number
-  /** Milliseconds a reading stays current unless this process changes something: the delay of changes by others. */
+  /** Counts every change by this process. */
+  changes: { readonly count: number }
+  /** How long a reading is current unless this process changes something: how late changes by others are seen. */
   freshMs: number
 }
 
@@ -35,18 +35,18 @@ export class RevisionReader {
   /** Null if the revision has to be read again. */
   get current(): RevisionReading | null {
     const latest = this.#latest
-    const { countChanges, freshMs } = this.#options
-    if (latest === null || latest.changes !== countChanges()) return null
+    const { changes, freshMs } = this.#options
+    if (latest === null || latest.changes !== changes.count) return null
     return performance.now() - latest.readAt < freshMs ? latest : null
   }
 
   /** Whether this process has changed something since the reading. */
   hasChangedSince({ changes }: RevisionReading): boolean {
-    return changes !== this.#options.countChanges()
+    return changes !== this.#options.changes.count
   }
 
   read(): Promise<RevisionReading> {
-    const changes = this.#options.countChanges()
+    const changes = this.#options.changes.count
     // A read that began before a change may not have seen it.
     if (this.#running?.changes === changes) return this.#running.reading
     const running = { changes, reading: this.#start(changes) }

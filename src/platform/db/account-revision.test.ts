@@ -13,7 +13,7 @@ import { tryLockWorkspace } from '../../identity/workspaces.ts'
 import { postFunding } from '../../ledger/entries.ts'
 import { newId } from '../crypto/ids.ts'
 import { countedTables } from './change-counter.ts'
-import { changeCountOf, closeDb, type Db, openDb, readAccountRevision } from './db.ts'
+import { changesOf, closeDb, type Db, openDb, readAccountRevision } from './db.ts'
 
 describeOnEachDatabase('the revision of account data', (server, kind) => {
   const db = () => server().gateway.db
@@ -113,17 +113,17 @@ describeOnEachDatabase('the revision of account data', (server, kind) => {
   })
 
   test('this process counts its changes of every table that increases it', async () => {
-    const before = changeCountOf(db())
+    const before = changesOf(db()).count
     const { key } = await createKey(db(), server().clock, ownKey())
-    expect(changeCountOf(db())).toBeGreaterThan(before)
-    const created = changeCountOf(db())
+    expect(changesOf(db()).count).toBeGreaterThan(before)
+    const created = changesOf(db()).count
     await sql`update api_keys set name = 'raw' where id = ${key.id}`.execute(db())
-    expect(changeCountOf(db())).toBe(created + 1)
+    expect(changesOf(db()).count).toBe(created + 1)
     await db()
       .insertInto('instance')
       .values({ name: newId('any'), value: '' })
       .execute()
-    expect(changeCountOf(db())).toBe(created + 1)
+    expect(changesOf(db()).count).toBe(created + 1)
     for (const table of await listWatchedTables(db())) expect([...countedTables]).toContain(table)
   })
 })

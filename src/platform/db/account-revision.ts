@@ -1,6 +1,6 @@
 import { RevisionReader } from '../concurrency/revision-reader.ts'
 import { unavailableError } from '../errors/gateway-error.ts'
-import { changeCountOf, type Db, readAccountRevision } from './db.ts'
+import { changesOf, type Db, readAccountRevision } from './db.ts'
 
 /** Milliseconds until changes by other nodes and by the CLI, which share the database, are visible. */
 const freshMs = 1000
@@ -11,7 +11,7 @@ export const staleMs = 60_000
 /** The state of the data that is cached for requests. A change by this process is visible at once. */
 export function createRevisionReader(db: Db): RevisionReader {
   const read = () => withUnavailableError(readAccountRevision(db))
-  return new RevisionReader({ read, countChanges: () => changeCountOf(db), freshMs })
+  return new RevisionReader({ read, changes: changesOf(db), freshMs })
 }
 
 /** A failed query is a 503, not an internal error. */

@@ -75,9 +75,11 @@ export function runInSnapshot<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work)
 }
 
-/** Grows with every change this process makes to account data: the revision that was read before may be stale. */
-export function changeCountOf(db: Db): number {
-  return changeCounters.get(db)?.count ?? 0
+const noChanges = { count: 0 }
+
+/** Counts the changes this process makes to account data: after one, the revision that was read before may be stale. */
+export function changesOf(db: Db): { readonly count: number } {
+  return changeCounters.get(db) ?? noChanges
 }
 
 /** Calls the listener after changes of the tables by this process, except those of the ledger. */

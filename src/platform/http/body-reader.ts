@@ -10,6 +10,16 @@ export interface Pace {
   bytesPerSecond: number
 }
 
+/** What is known of a gateway that receives bodies. */
+interface Receiver {
+  settings: { limits: { body_idle: number; body_rate: number } }
+}
+
+/** The minimum rate at which a request body must arrive. */
+export function bodyPaceOf({ settings: { limits } }: Receiver): Pace {
+  return { idle: limits.body_idle, bytesPerSecond: limits.body_rate }
+}
+
 export interface BodyLimits {
   maxBytes: number
   pace: Pace
@@ -113,7 +123,7 @@ function tooSlowError(): GatewayError {
 
 /** The length of a body by `Content-Length`; NaN if there is none, or if the body is compressed. */
 export function declaredLengthOf(request: Request): number {
-  if (contentEncodingOf(request) !== null) return Number.NaN
+  if (request.headers.has('content-encoding') && contentEncodingOf(request) !== null) return Number.NaN
   return Number(request.headers.get('content-length') ?? Number.NaN)
 }
 

@@ -7,14 +7,11 @@ export function resolveRequestId(request: Request): string {
   const known = ids.get(request)
   if (known !== undefined) return known
   const clientId = request.headers.get('x-request-id')
-  const id = clientId && /^[\w.:-]{1,128}$/.test(clientId) ? clientId : newRequestId()
+  // With the time, so that the record of a request is found by its id without an index.
+  const id =
+    clientId && /^[\w.:-]{1,128}$/.test(clientId) ? clientId : `req_${newTimeOrderedHex().slice(0, 24)}`
   ids.set(request, id)
   return id
-}
-
-/** Includes the time, so that the record of a request is found by its id without an index. */
-function newRequestId(): string {
-  return `req_${newTimeOrderedHex().slice(0, 24)}`
 }
 
 /** The time of an id that this server assigned; null for others, which a client may choose as it likes. */

@@ -25,7 +25,9 @@ export const maxInnerValues = 100_000
  */
 export function parseLenientJson(text: string, maxValues = maxInnerValues): unknown {
   assertJsonBounds(text, maxValues)
-  return parseCountedLenientJson(text)
+  const value = parseRaw(text)
+  assertNoProto(text, value)
+  return value
 }
 
 /** Parses a text that was counted as it arrived, as `parseLenientJson` does. */

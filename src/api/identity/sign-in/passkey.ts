@@ -1,6 +1,5 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
-import { bodyPaceOf } from '../../../access/body-pace.ts'
 import { resolveRequestSource } from '../../../access/client-address.ts'
 import { isSameOrigin } from '../../../access/origin.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
@@ -12,7 +11,7 @@ import { findActiveMember } from '../../../identity/members.ts'
 import { claimChallenge, findPasskey, recordPasskeyUse } from '../../../identity/passkeys.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { GatewayError, gatewayError } from '../../../platform/errors/gateway-error.ts'
-import { readBodyText } from '../../../platform/http/body-reader.ts'
+import { bodyPaceOf, readBodyText } from '../../../platform/http/body-reader.ts'
 import { tryParseJson } from '../../../platform/json/json.ts'
 
 const maxBodyBytes = 64 * 1024

@@ -1,5 +1,4 @@
 import type { JWTPayload } from 'jose'
-import { bodyPaceOf } from '../../../access/body-pace.ts'
 import { loadProvider } from '../../../access/sign-in-provider.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { transactAs } from '../../../governance/audit/transaction.ts'
@@ -10,7 +9,7 @@ import type { SsoConnection } from '../../../identity/sign-in-rules.ts'
 import { findConnectionsOfClient } from '../../../identity/sso-connections.ts'
 import { claimToken, endSsoSessions } from '../../../identity/sso-sessions.ts'
 import { loadJose } from '../../../platform/crypto/jose.ts'
-import { readBodyText } from '../../../platform/http/body-reader.ts'
+import { bodyPaceOf, readBodyText } from '../../../platform/http/body-reader.ts'
 import { ssoOriginOf } from './finish.ts'
 
 const maxBodyBytes = 16 * 1024

@@ -40,7 +40,8 @@ const createChatCompletion = defineOperation({
     })
     .meta({ id: 'ChatCompletion' }),
   handle: ({ gateway, caller, region, httpRequest, body, source }) => {
-    const requestBody = renameSeed(body as JsonObject)
+    const received = body as JsonObject
+    const requestBody = received.random_seed === undefined ? received : renameSeed(received)
     const format = requestBody.input === undefined ? formats.chat : formats.responsesAsChat
     if (requestBody.input !== undefined) rejectStoredReferences(requestBody)
     return handleInference(gateway, {
@@ -60,9 +61,7 @@ const createChatCompletion = defineOperation({
 const joinToolCalls = [() => new ToolCallJoiner()]
 
 /** The SDKs of Mistral have another name for it. */
-function renameSeed(body: JsonObject): JsonObject {
-  if (body.random_seed === undefined) return body
-  const { random_seed, ...rest } = body
+function renameSeed({ random_seed, ...rest }: JsonObject): JsonObject {
   return { seed: random_seed, ...rest }
 }
 

@@ -1,4 +1,3 @@
-import { bodyPaceOf } from '../../../access/body-pace.ts'
 import {
   type AudioSource,
   maxRecordingBytes,
@@ -7,6 +6,7 @@ import {
 import { maxReferenceCharacters } from '../../../formats/transcriptions/schema.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import { bodyPaceOf } from '../../../platform/http/body-reader.ts'
 import { type FormPart, readFormParts } from '../../../platform/http/multipart.ts'
 import { parseLenientJson } from '../../../platform/json/json.ts'
 import { JsonError } from '../../../platform/json/json-error.ts'

@@ -1,7 +1,7 @@
-import { bodyPaceOf } from '../../../access/body-pace.ts'
 import { type VideoRequestBody, videoRequest } from '../../../formats/video/schema.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import { bodyPaceOf } from '../../../platform/http/body-reader.ts'
 import { type FormPart, readFormParts } from '../../../platform/http/multipart.ts'
 import { asObject, type JsonObject } from '../../../platform/json/json-values.ts'
 import { readImageSize } from '../../../platform/media/image-info.ts'
