@@ -123,19 +123,23 @@ export class Simulation {
   }
 
   async #respond(request: Routed<InferenceRequest>, served: SimulatedResult): Promise<void> {
-    const reply = await withFailover<Translation, SimulatedReply>(this.gateway, request, {
-      translate: (candidate) => translate(this.gateway, request, candidate),
-      execute: async (exchange, candidate) => {
-        const tried = this.#recordAttempt(candidate, served)
-        const play = this.#behavior(candidate, this.timeline.now(), this.#random)
-        await this.timeline.sleep('status' in play ? play.afterMs : play.firstTokenMs)
-        tried.endedAt = this.elapsed
-        tried.failed = 'status' in play
-        if ('status' in play) throw toUpstreamError(play)
-        exchange.release()
-        return play
+    const reply = await withFailover<Routed<InferenceRequest>, Translation, SimulatedReply>(
+      this.gateway,
+      request,
+      {
+        translate,
+        execute: async (exchange, candidate) => {
+          const tried = this.#recordAttempt(candidate, served)
+          const play = this.#behavior(candidate, this.timeline.now(), this.#random)
+          await this.timeline.sleep('status' in play ? play.afterMs : play.firstTokenMs)
+          tried.endedAt = this.elapsed
+          tried.failed = 'status' in play
+          if ('status' in play) throw toUpstreamError(play)
+          exchange.release()
+          return play
+        },
       },
-    })
+    )
     const firstTokenMs = this.timeline.now() - request.startedAt
     await this.timeline.sleep((reply.tokens / reply.tokensPerSecond) * 1000)
     const usage = { ...zeroUsage, output: reply.tokens, cacheRead: reply.cacheRead ?? 0 }

@@ -87,7 +87,7 @@ export function wrapFunctionRelays(
     },
     passReply: (original, context, cost, usage) => {
       const body = passthrough.passReply(original, context, cost, usage)
-      return usesLegacyFunctions(context) ? toFunctionCallBody(body) : body
+      return !context.isPlain && usesLegacyFunctions(context) ? toFunctionCallBody(body) : body
     },
   }
 }

@@ -39,7 +39,8 @@ export function passPlainRequest(body: JsonObject, target: Target): UpstreamRequ
   if (target.reasoningMode === 'default') return passRequest(body, target)
   const losses = new Losses()
   const messages = body.messages as JsonObject[]
-  const isUnchanged = messages.every(({ role }) => role === 'user' || role === 'system')
+  let isUnchanged = true
+  for (const { role } of messages) isUnchanged &&= role === 'user' || role === 'system'
   const passed: JsonObject = {
     model: target.model,
     messages: isUnchanged ? messages : passMessages(body, target, losses),

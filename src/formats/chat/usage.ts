@@ -225,7 +225,7 @@ export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
     },
     ...encodeCost(cost),
   }
-  const toolUse = encodeToolUse(usage, cost)
+  const toolUse = cost.serverTools || usage.webSearches > 0 ? encodeToolUse(usage, cost) : undefined
   if (toolUse) encoded.server_tool_use_details = toolUse
   return encoded
 }
@@ -238,7 +238,7 @@ export function encodeCost(cost: UsageCost): JsonObject {
       upstream_inference_cost: cost.upstream,
       upstream_inference_prompt_cost: cost.upstreamPrompt,
       upstream_inference_completions_cost: cost.upstreamCompletion,
-      ...encodeToolCost(cost),
+      ...(cost.serverTools && encodeToolCost(cost)),
     },
   }
 }

@@ -18,12 +18,8 @@ export interface CacheOptions {
 const defaultSeconds = 300
 const maxSeconds = 86_400
 
-const [cacheHeader, cacheSynonym] = listServiceHeaders('cache')
-
-/** Whether the client says if the cache is to be used. Most do not. */
-export function hasCacheHeader(headers: Headers): boolean {
-  return headers.has(cacheHeader) || headers.has(cacheSynonym)
-}
+/** By which the client says whether the cache is to be used. Most have neither. */
+export const [cacheHeader, cacheSynonym] = listServiceHeaders('cache')
 
 /** A preset can disable the cache; otherwise headers take precedence over the preset, which is null if there is none. */
 export function parseCacheOptions(headers: Headers, preset: JsonObject | null): CacheOptions {

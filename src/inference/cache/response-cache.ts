@@ -27,12 +27,18 @@ import type {
 } from '../request/inference-request.ts'
 import { forbidsRetention } from '../request/retention.ts'
 import { isVendorSdk } from '../request/vendor-sdk.ts'
-import { encodeDropped, toFinishColumns } from '../settle/end-columns.ts'
+
 import { buildRecordStatements } from '../settle/records.ts'
 import { recordCachedReply } from '../settle/reply-span.ts'
-import { buildCost, settle, tierOf } from '../settle/settle.ts'
+import { buildCost, encodeDropped, settle, tierOf, toFinishColumns } from '../settle/settle.ts'
 import { processEvents, type WholeReply } from '../upstream/decode-reply.ts'
-import { type CacheableRequest, computeCacheHash, hasCacheHeader, parseCacheOptions } from './options.ts'
+import {
+  type CacheableRequest,
+  cacheHeader,
+  cacheSynonym,
+  computeCacheHash,
+  parseCacheOptions,
+} from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
 
 /** The entry of a request that uses the response cache. */
@@ -62,7 +68,7 @@ export function resolveCacheKey(gateway: Gateway, request: CacheableRequest): Ca
   if (!gateway.settings.response_cache.enabled) return null
   const { headers } = request.httpRequest
   const preset = request.presetId === null ? null : request.content.body
-  if (!preset && !hasCacheHeader(headers)) return null
+  if (!preset && !headers.has(cacheHeader) && !headers.has(cacheSynonym)) return null
   const { enabled, ttlSeconds, shouldRefresh } = parseCacheOptions(headers, preset)
   if (!enabled || forbidsRetention(request)) return null
   return { hash: computeCacheHash(request), ttlSeconds, shouldRefresh }

@@ -120,7 +120,8 @@ export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, a
 
 /** Endpoints without a price are excluded if the key has a limit, which could not be enforced. */
 function dropUnpriced(gateway: Gateway, { keyContext }: RequestState, plan: RoutingPlan): RoutingPlan {
-  const isUnpriced = plan.candidates.some(({ endpoint }) => pricingOf(gateway, endpoint) === null)
+  let isUnpriced = false
+  for (const { endpoint } of plan.candidates) isUnpriced ||= pricingOf(gateway, endpoint) === null
   return isUnpriced && hasSpendingLimit(keyContext.limits) ? selectPriced(gateway, plan) : plan
 }
 
@@ -221,7 +222,9 @@ function withFallbackPrice(gateway: Gateway, endpoint: Candidate['endpoint']) {
 }
 
 function buildFreeLimit({ keyContext, at }: RequestState, { candidates }: RoutingPlan): FreeLimit | null {
-  if (!candidates.some(({ model }) => model.id.endsWith(':free'))) return null
+  let isFree = false
+  for (const { model } of candidates) isFree ||= model.id.endsWith(':free')
+  if (!isFree) return null
   return {
     subject: keyContext.freeSubject,
     minute: utcMinute(at),
@@ -235,39 +238,35 @@ const maxModelLength = 256
 const maxAgentLength = 256
 
 function buildDraft(gateway: Gateway, request: Routed, size: RequestSize): Draft {
-  const [first] = request.plan.candidates
+  const { caller, options, content, httpRequest, plan } = request
+  const [first] = plan.candidates
   if (!first) throw new Error('a plan has at least one candidate')
   return {
-    generation: draftGeneration(request, size.images),
+    // The columns that are known on admission.
+    generation: {
+      id: request.id,
+      organization_id: caller.organizationId,
+      workspace_id: caller.key.workspace_id,
+      key_id: caller.key.id,
+      user_id: caller.userId,
+      created_at: new Date(request.at).toISOString(),
+      requested_model: (options.routed?.requested ?? options.models[0] ?? '').slice(0, maxModelLength),
+      dialect: request.format.name,
+      streamed: content.stream ? 1 : 0,
+      preset_id: request.presetId,
+      session_id: options.sessionId,
+      region: request.region,
+      app_url: options.app.url,
+      app_title: options.app.title,
+      external_user: options.user,
+      api_type: tasks[request.format.task].apiType,
+      user_agent: httpRequest.headers.get('user-agent')?.slice(0, maxAgentLength) ?? null,
+      request_id: resolveRequestId(httpRequest),
+      input_images: size.images,
+    },
     initialTarget: buildUpstreamTarget(gateway, first, ''),
-    promptTokens: request.content.promptTokens,
+    promptTokens: content.promptTokens,
     byokFee: gateway.settings.billing.byok_fee,
-  }
-}
-
-/** The columns of a generation that are known on admission. */
-function draftGeneration(request: RequestState, images: number): Draft['generation'] {
-  const { caller, options, content, httpRequest } = request
-  return {
-    id: request.id,
-    organization_id: caller.organizationId,
-    workspace_id: caller.key.workspace_id,
-    key_id: caller.key.id,
-    user_id: caller.userId,
-    created_at: new Date(request.at).toISOString(),
-    requested_model: (options.routed?.requested ?? options.models[0] ?? '').slice(0, maxModelLength),
-    dialect: request.format.name,
-    streamed: content.stream ? 1 : 0,
-    preset_id: request.presetId,
-    session_id: options.sessionId,
-    region: request.region,
-    app_url: options.app.url,
-    app_title: options.app.title,
-    external_user: options.user,
-    api_type: tasks[request.format.task].apiType,
-    user_agent: httpRequest.headers.get('user-agent')?.slice(0, maxAgentLength) ?? null,
-    request_id: resolveRequestId(httpRequest),
-    input_images: images,
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type Amounts, positive } from '../../ledger/amounts.ts'
 import { ClientDisconnectedError } from '../failures/errors.ts'
-import type { Admitted, PlacedHold } from '../request/inference-request.ts'
+import type { Admitted } from '../request/inference-request.ts'
 import { estimateHold } from './admit.ts'
 import type { Funds } from './funds.ts'
 
@@ -33,14 +33,9 @@ async function extend(
   }
 }
 
-/** All that is held for a request. */
-export function totalHold({ amounts, funds }: PlacedHold): Amounts {
-  return funds?.held ?? amounts
-}
-
 /** What is held and not charged yet. */
 export function remainingHold({ work, hold }: Admitted): Amounts {
-  const held = totalHold(hold)
+  const held = hold.funds?.held ?? hold.amounts
   if (!work) return held
   const { cost, byok } = work.bill.charge
   const amount = positive(held.amount - cost)

@@ -27,7 +27,7 @@ export async function dispatchMedia<Call, D extends MediaWireFormat<Call>, Reply
   request.attempts.transcript = createTranscript(request)
   if (task.prepare) request.media = await task.prepare(gateway, request.media)
   return withFailover(gateway, request, {
-    translate: (candidate) => translateMedia(gateway, request, candidate, task),
+    translate: (_gateway, _request, candidate) => translateMedia(gateway, request, candidate, task),
     execute: async (exchange, candidate, translation) => {
       exchange.setTimeout(Math.min(whole_reply, task.timeoutMs ?? whole_reply, computeTimeLeft(request)))
       const replying = sendMedia(gateway, exchange, translation, { call: request.media, task })

@@ -2,6 +2,7 @@ import { healthIdOf } from '../../catalog/health/health-id.ts'
 import type { ResolvedModel } from '../../catalog/lookup.ts'
 import type { Model } from '../../catalog/model.ts'
 import { findModelOrRouter } from '../../catalog/router-models.ts'
+import type { ModelCall } from '../../formats/call/call.ts'
 import { isReasoningRequested } from '../../formats/call/reasoning.ts'
 import { estimatePromptTokens } from '../../formats/call/size.ts'
 import { tasks } from '../../formats/vocabulary.ts'
@@ -22,7 +23,7 @@ import { preferRoomiest } from './roomiest.ts'
 export function planRoute<R extends RequestState>(gateway: Gateway, request: R): Routed<R> {
   const plan = buildPlan(gateway, request)
   request.plan = plan
-  assertRoutable(gateway, request, plan)
+  if (plan.candidates.length === 0) throw noCandidateError(gateway, request.options.models, plan)
   return request as Routed<R>
 }
 
@@ -121,13 +122,13 @@ export function buildRoutingQuery(
   request: RequestState,
   resolvedModels: ResolvedModel[],
 ): RoutingQuery {
-  const { options, region, keyContext } = request
+  const { options, region, keyContext, work, content } = request
   return {
     models: resolvedModels,
     preferences: options.preferences,
     defaultSort: keyContext.defaultSort,
     task: request.format.task,
-    prompt: describePrompt(request),
+    prompt: work?.routingCall ? describePrompt(work.routingCall) : content,
     region,
     policy: keyContext.policy,
     byokKeys: keyContext.byokKeys,
@@ -136,9 +137,8 @@ export function buildRoutingQuery(
   }
 }
 
-function describePrompt({ work, content }: RequestState): RoutedPrompt {
-  const call = work?.routingCall
-  return call ? { plain: null, call, promptTokens: estimatePromptTokens(call) } : content
+function describePrompt(call: ModelCall): RoutedPrompt {
+  return { plain: null, call, promptTokens: estimatePromptTokens(call) }
 }
 
 /** The same for all turns of a conversation: from its session id, or from a hash of its first messages. */

@@ -38,6 +38,7 @@ export interface ReceivedFacts {
 export class RequestContent {
   /** What a plain conversation is measured by; null for any other, and for one that was rewritten. */
   readonly plain: PlainPrompt | null
+  readonly stream: boolean
   #call: ModelCall | UndecodedCall
   /** In the client's format. */
   readonly body: JsonObject
@@ -50,13 +51,11 @@ export class RequestContent {
 
   private constructor(
     call: ModelCall | UndecodedCall,
-    body: JsonObject,
-    verbatim: RequestSource | null,
-    received: ReceivedFacts,
-    isExtended = false,
+    { body, verbatim, received, isExtended = false }: ContentOrigin,
   ) {
     this.#call = call
     this.plain = 'plain' in call ? call.plain : null
+    this.stream = 'plain' in call ? call.plain.stream : call.stream
     this.body = body
     this.verbatim = verbatim
     this.received = received
@@ -70,21 +69,18 @@ export class RequestContent {
       model: asString(source.body?.model) ?? null,
     }
     const plain = body === source.body ? requestCodec.readPlain?.(body) : null
-    if (plain) return new RequestContent({ plain, codec: requestCodec }, body, source, received)
+    if (plain) return new RequestContent({ plain, codec: requestCodec }, { body, verbatim: source, received })
     const call = requestCodec.decodeRequest(body)
-    if (!hasServerTools(call.messages)) return new RequestContent(call, body, source, received)
+    if (!hasServerTools(call.messages)) return new RequestContent(call, { body, verbatim: source, received })
     // Upstreams are sent what the model saw, not what the client was sent.
-    return new RequestContent({ ...call, messages: expandServerTools(call.messages) }, body, null, received)
+    const expanded = { ...call, messages: expandServerTools(call.messages) }
+    return new RequestContent(expanded, { body, verbatim: null, received })
   }
 
   /** A plain conversation is decoded when its call is first read. */
   get call(): ModelCall {
     if ('codec' in this.#call) this.#call = this.#call.codec.decodeRequest(this.body)
     return this.#call
-  }
-
-  get stream(): boolean {
-    return this.plain ? this.plain.stream : this.call.stream
   }
 
   /** An estimate. */
@@ -103,12 +99,18 @@ export class RequestContent {
 
   /** The same request, to be encoded from its call, with other fields in its body. These are not part of the prompt. */
   replaceFields(fields: JsonObject): RequestContent {
-    return new RequestContent(this.call, { ...this.body, ...fields }, null, this.received, this.#isExtended)
+    return new RequestContent(this.call, {
+      body: { ...this.body, ...fields },
+      verbatim: null,
+      received: this.received,
+      isExtended: this.#isExtended,
+    })
   }
 
   /** The same request with another call, such as that of a later turn. The body stays as the client sent it. */
   replaceCall(call: ModelCall): RequestContent {
-    return new RequestContent(call, this.body, null, this.received, true)
+    const { body, received } = this
+    return new RequestContent(call, { body, verbatim: null, received, isExtended: true })
   }
 
   /** The same request with another call. The body is encoded from it too, for logs and for replies that echo the request. */
@@ -119,8 +121,13 @@ export class RequestContent {
   ): RequestContent {
     const encoded = encodePrompt(wireFormat ?? chat, call)
     const body = { ...omit(this.body, promptFields), ...encoded }
-    return new RequestContent(call, body, null, { ...this.received, isLarge })
+    return new RequestContent(call, { body, verbatim: null, received: { ...this.received, isLarge } })
   }
+}
+
+/** What a call was decoded from. */
+interface ContentOrigin extends Pick<RequestContent, 'body' | 'verbatim' | 'received'> {
+  isExtended?: boolean
 }
 
 /** The call of a plain conversation that nothing has read yet. */

@@ -47,7 +47,12 @@ export function parseOptions(
     sessionId: sanitizeLabel(
       asString(body.session_id) ?? findHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
     ),
-    user: sanitizeLabel(parseUser(body) ?? findHeader(headers, userHeaders)),
+    user: sanitizeLabel(
+      asString(body.user) ??
+        asString(body.safety_identifier) ??
+        asString(asObject(body.metadata)?.user_id) ??
+        findHeader(headers, userHeaders),
+    ),
     app: {
       url: sanitizeLabel(headers.get('http-referer')),
       title: sanitizeLabel(findHeader(headers, titleHeaders)),
@@ -90,15 +95,6 @@ export function replaceLabels(
   const labels = new Map(changes.map(([before, after]) => [sanitizeLabel(before), sanitizeLabel(after)]))
   const replace = (label: string | null) => (label === null ? null : (labels.get(label) ?? label))
   return { ...options, user: replace(options.user), sessionId: replace(options.sessionId) }
-}
-
-function parseUser(body: JsonObject): string | undefined {
-  return (
-    asString(body.user) ??
-    asString(body.safety_identifier) ??
-    asString(asObject(body.metadata)?.user_id) ??
-    undefined
-  )
 }
 
 function parseModels(body: JsonObject, defaultModel: string | null): string[] {

@@ -34,7 +34,11 @@ export async function parseRequest(
   const { caller, format } = incoming
   const startedAt = performance.now()
   const keyContext = await gateway.accounts.findContext(caller.key)
-  const { body, presetId } = await expandPreset(gateway, caller.key, format.presetTarget, incoming.body)
+  const { model, preset } = incoming.body
+  const namesPreset = preset !== undefined || (typeof model === 'string' && model.includes('@preset/'))
+  const { body, presetId } = namesPreset
+    ? await expandPreset(gateway, caller.key, format.presetTarget, incoming.body)
+    : { body: incoming.body, presetId: null }
   const parsed = RequestContent.parse(format, body, incoming.source)
   const content = parsed.plain ? parsed : await inlineFiles(gateway, incoming, parsed)
   return createState(gateway, incoming, { startedAt, keyContext, format, content, presetId })
@@ -120,11 +124,16 @@ function resolveWork(
   { defaultPlugins }: KeyContext,
   isNested: boolean,
 ): RequestWork | null {
-  const hasVariant = models.some((slug) => slug.includes(':'))
+  let hasVariant = false
+  let hasRouter = false
+  for (const slug of models) {
+    hasVariant ||= slug.includes(':')
+    hasRouter ||= isRouterSlug(slug)
+  }
   // What a request asks of another model has the plugins of that request behind it; only checks apply again.
   const defaults = isNested ? defaultPlugins.filter(({ id }) => id === 'moderation') : defaultPlugins
   const mayHavePlugins =
     hasVariant || defaults.length > 0 || body.plugins !== undefined || body.transforms !== undefined
   const work = mayHavePlugins ? resolvePlugins(body, models, defaults) : null
-  return work ?? (models.some(isRouterSlug) ? new RequestWork([]) : null)
+  return work ?? (hasRouter ? new RequestWork([]) : null)
 }

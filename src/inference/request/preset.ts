@@ -24,25 +24,14 @@ const presetSlug = /^[\w.-]{1,200}$/
 const presetReference = /^(.*?)@preset\/([^@/]+)$/
 
 /** Merges the preset that the body names into it; fields of the request take precedence. */
-export function expandPreset(
+export async function expandPreset(
   gateway: Gateway,
   key: KeyPlace,
   target: PresetTarget,
   body: JsonObject,
-): ExpandedRequest | Promise<ExpandedRequest> {
-  const { model, preset } = body
-  const isNamed = preset !== undefined || (typeof model === 'string' && model.includes('@preset/'))
-  const reference = isNamed ? parsePresetReference(body) : null
-  return reference ? applyPreset(gateway, key, target, body, reference) : { body, presetId: null }
-}
-
-async function applyPreset(
-  gateway: Gateway,
-  key: KeyPlace,
-  target: PresetTarget,
-  body: JsonObject,
-  reference: NamedPreset,
 ): Promise<ExpandedRequest> {
+  const reference = parsePresetReference(body)
+  if (!reference) return { body, presetId: null }
   const preset = await findUsablePreset(gateway, key, reference.slug)
   if (!preset)
     throw gatewayError(

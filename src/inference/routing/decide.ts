@@ -29,17 +29,20 @@ export function completeRoute(
   findSticky: StickyLookup,
 ): RoutingDecision {
   const exclusions = [...prepared.exclusions]
-  const groups = prepared.groups.map((group) => listAvailable(group, query, state, exclusions))
+  const groups: Candidate[][] = []
+  for (const group of prepared.groups) groups.push(listAvailable(group, query, state, exclusions))
   const [only = []] = groups
   const isDecided = groups.length === 1 && only.length < 2 && query.preferences.allow_fallbacks !== false
   if (isDecided) return { candidates: only, exclusions }
   const rules = { ...prepared.rules, query }
   const suitable = preferByModality(groups, query, exclusions)
+  const order = (group: Candidate[], resolved: ResolvedModel | undefined) => {
+    if (!resolved || group.length < 2) return group
+    return rankGroup(group, buildRankingOptions(resolved, rules, findSticky), state)
+  }
   const candidates = isUnpartitioned(query)
-    ? orderCandidates(suitable.flat(), query, query.models[0], rules, state, findSticky)
-    : suitable.flatMap((group, index) =>
-        orderCandidates(group, query, query.models[index], rules, state, findSticky),
-      )
+    ? order(suitable.flat(), query.models[0])
+    : suitable.flatMap((group, index) => order(group, query.models[index]))
   const distinct = query.models.length < 2 ? candidates : dedupeCandidates(candidates)
   return { candidates: applyAllowFallbacks(distinct, rules, state, exclusions), exclusions }
 }
@@ -110,7 +113,9 @@ function listAvailable(
 /** Copies, because ranking changes them. */
 function readHealth(candidates: readonly Candidate[], { health }: RoutingState): Candidate[] {
   const known = health.findAll(candidates)
-  return candidates.map((candidate, index) => ({ ...candidate, health: known[index] ?? null }))
+  const copies: Candidate[] = []
+  for (const candidate of candidates) copies.push({ ...candidate, health: known[copies.length] ?? null })
+  return copies
 }
 
 function createContextCheck({ task, prompt }: RoutingQuery): ((candidate: Candidate) => boolean) | null {
@@ -130,8 +135,10 @@ function excludeUnhealthy(
   { now }: RoutingState,
   exclusions: Exclusion[],
 ): Candidate[] {
-  if (!candidates.some(({ health }) => health?.isCoolingDown(now) || health?.isEjected(now)))
-    return candidates
+  let isAnyUnhealthy = false
+  for (const { health } of candidates)
+    isAnyUnhealthy ||= health !== null && (health.isCoolingDown(now) || health.isEjected(now))
+  if (!isAnyUnhealthy) return candidates
   const available: Candidate[] = []
   const healthy: Candidate[] = []
   for (const candidate of candidates) {
@@ -172,18 +179,13 @@ function preferByModality(
   })
 }
 
-/** BYOK keys first, then shared capacity, then BYOK keys that are marked as fallback. */
-function orderCandidates(
-  candidates: Candidate[],
-  query: RoutingQuery,
-  resolved: ResolvedModel | undefined,
-  rules: FilterRules,
-  state: RoutingState,
+function buildRankingOptions(
+  resolved: ResolvedModel,
+  { query, order }: FilterRules,
   findSticky: StickyLookup,
-): Candidate[] {
-  if (!resolved || candidates.length < 2) return candidates
-  const options: RankingOptions = {
-    order: rules.order,
+): RankingOptions {
+  return {
+    order,
     sort: resolveSort(query, resolved),
     tiers: resolveTiers(query, resolved),
     findStickyId: () => {
@@ -193,7 +195,11 @@ function orderCandidates(
     hasTools: hasTools(query),
     preferences: query.preferences,
   }
-  if (query.byokKeys.length === 0) return rankCandidates(candidates, options, state)
+}
+
+/** BYOK keys first, then shared capacity, then BYOK keys that are marked as fallback. */
+function rankGroup(candidates: Candidate[], options: RankingOptions, state: RoutingState): Candidate[] {
+  if (!candidates.some(({ byokKey }) => byokKey)) return rankCandidates(candidates, options, state)
   const byok = candidates.filter(({ byokKey }) => byokKey && !byokKey.isFallback)
   const shared = candidates.filter(({ byokKey }) => !byokKey)
   const fallback = candidates.filter(({ byokKey }) => byokKey?.isFallback)

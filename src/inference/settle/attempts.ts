@@ -27,7 +27,6 @@ export function encodeAllAttempts(
 ): string {
   const { startedAt } = request
   const { failed } = request.attempts
-  if (failed.length === 0 && !error && !summary?.failure) return '[]'
   const failure = findReplyFailure(failed, error?.cause, summary?.failure ?? null)
   if (!failure) return encodeAttempts(request)
   const describe = selectDescription(request)

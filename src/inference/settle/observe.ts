@@ -4,7 +4,6 @@ import { computeStickyKey } from '../plan/plan.ts'
 import { areToolCallsValid } from '../reply/tool-calls.ts'
 import type { Outcome } from '../request/attempts.ts'
 import type { RequestState } from '../request/inference-request.ts'
-import type { Candidate } from '../routing/candidate.ts'
 import { hasCacheDiscount } from '../routing/sticky.ts'
 
 /** Updates the health of the endpoint that served a request. */
@@ -18,7 +17,10 @@ export function recordOutcome(gateway: Gateway, request: RequestState, outcome: 
   const { status, error, summary } = outcome
   if (status === 'completed') {
     health.recordSuccess(now, measurePerformance(request, outcome))
-    rememberSticky(gateway, request, candidate, outcome)
+    // Routes the next turn to the same endpoint, which has the common prefix in its prompt cache.
+    const isConversation = request.options.sessionId !== null || outcome.charge.usage.cacheRead > 0
+    if (isConversation && hasCacheDiscount(candidate.endpoint))
+      gateway.routing.sticky.remember(computeStickyKey(request, candidate.model.id), candidate.id, now)
     if (summary?.toolCalls.length) {
       const areValid = areToolCallsValid(request.content.call.tools, summary)
       if (areValid !== null) health.recordToolCalls(now, areValid)
@@ -52,16 +54,4 @@ function measurePerformance(
     firstTokenMs: (firstAt ?? endedAt) - lastStartedAt,
     tokensPerSecond: tokens > 0 ? tokens / seconds : null,
   }
-}
-
-/** Routes the next turn to the same endpoint, which has the common prefix in its prompt cache. */
-function rememberSticky(
-  { routing, clock }: Gateway,
-  request: RequestState,
-  candidate: Candidate,
-  { charge }: Outcome,
-): void {
-  if (!hasCacheDiscount(candidate.endpoint)) return
-  if (request.options.sessionId === null && charge.usage.cacheRead === 0) return
-  routing.sticky.remember(computeStickyKey(request, candidate.model.id), candidate.id, clock.now())
 }

@@ -23,14 +23,13 @@ import { usdFromNanos } from '../../platform/money/money.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import { buildUpstreamTarget, findEndpointForTier, pricingOf } from '../hold/admit.ts'
-import { remainingHold, totalHold } from '../hold/extend-hold.ts'
+import { remainingHold } from '../hold/extend-hold.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
-import type { Attempts, Outcome } from '../request/attempts.ts'
+import type { Outcome } from '../request/attempts.ts'
 import type { Admitted, RequestState } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { encodeAllAttempts, encodeAttempts } from './attempts.ts'
-import { encodeDropped, toFinishColumns } from './end-columns.ts'
 import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
 import { markRecorded, rejectRequest } from './reject.ts'
@@ -101,7 +100,8 @@ function buildBillableReply(summary: ReplySummary, isInterrupted = false): Billa
 }
 
 export function endedWithError(summary: ReplySummary): boolean {
-  return summary.finishReasons.some((finish) => finish?.reason === 'error')
+  for (const finish of summary.finishReasons) if (finish?.reason === 'error') return true
+  return false
 }
 
 export function buildCost(
@@ -259,14 +259,15 @@ function createSettlement(
       error_code: error?.code ?? null,
       finish_reason,
       native_finish_reason,
-      hold_nanos: totalHold(hold).amount,
+      hold_nanos: (hold.funds?.held ?? hold.amounts).amount,
       latency_ms: Math.round(performance.now() - startedAt),
       first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
-      attempts: encodeAllAttempts(request, outcome),
+      attempts:
+        attempts.failed.length > 0 || error || summary?.failure ? encodeAllAttempts(request, outcome) : '[]',
       dispatch_ms: Math.round(lastStartedAt - startedAt),
       routing_plan_id: recordPlan(gateway, request, request.plan),
       nearest_limit: nearest && encodeNearestLimit(nearest),
-      dropped: encodeDropped(listDropped(translation, summary)),
+      dropped: encodeDropped(translation?.upstreamRequest.dropped, summary?.losses),
       service_tier: tierOf(candidate, summary),
     },
   }
@@ -275,10 +276,20 @@ function createSettlement(
   return buildSettlement(settled, meteredIn, statements)
 }
 
+const maxNativeReasonLength = 100
+
+export function toFinishColumns(finish: ReplySummary['finishReasons'][number] | null | undefined) {
+  return {
+    finish_reason: finish?.reason ?? null,
+    // PostgreSQL has no text with a NUL.
+    native_finish_reason: finish?.native?.slice(0, maxNativeReasonLength).replaceAll('\0', '') ?? null,
+  }
+}
+
 /** What the translation of the request dropped, and what that of the reply did. */
-function listDropped(translation: Attempts['translation'], summary: ReplySummary | null): string[] {
-  const dropped = translation?.upstreamRequest.dropped ?? []
-  return summary && summary.losses.length > 0 ? [...dropped, ...summary.losses] : dropped
+export function encodeDropped(ofRequest: string[] = [], ofReply: string[] = []): string | null {
+  const count = ofRequest.length + ofReply.length
+  return count === 0 ? null : JSON.stringify([...ofRequest, ...ofReply])
 }
 
 /** Requests on behalf of this one may end after it, if its client has disconnected. */

@@ -11,21 +11,17 @@ import type { InferenceRequest, Unguarded } from '../request/inference-request.t
 import { inspectMedia } from './inspect-media.ts'
 import { moderate } from './moderate.ts'
 
-/** Applies the guardrails to a parsed request, or refuses it. Only a guarded request can be routed and sent. */
+/**
+ * Applies the guardrails to a parsed request, or refuses it. Only a guarded request can be routed and sent. A request
+ * without rules about content is returned at once.
+ */
 export function guardRequest(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
 ): InferenceRequest | Promise<InferenceRequest> {
-  return withSpan(parsed, 'guard', filterAll, gateway, parsed)
-}
-
-/** A request without rules about content is returned at once. */
-function filterAll(
-  gateway: Gateway,
-  parsed: Unguarded<InferenceRequest>,
-): InferenceRequest | Promise<InferenceRequest> {
   const { contentRules, policy } = parsed.keyContext
-  if (contentRules || policy.dry_run || parsed.work) return filterAndModerate(gateway, parsed)
+  if (contentRules || policy.dry_run || parsed.work || parsed.spans)
+    return withSpan(parsed, 'guard', filterAndModerate, gateway, parsed)
   assertRegionAllowed(policy, parsed.region)
   return Object.assign(parsed, { isGuarded: true as const })
 }

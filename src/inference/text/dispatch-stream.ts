@@ -65,12 +65,11 @@ async function openStream(
     const limits = buildStreamLimits(gateway, gateway.settings.limits.reply_bytes)
     return new EventStream(simulated, createEncoder(), exchange, limits)
   }
-  const call = buildUpstreamCall(request, translation)
-  const upstream = await send(gateway, exchange, call)
+  const upstream = await send(gateway, exchange, buildUpstreamCall(request, translation))
   const { response, secrets, maxValues } = upstream
   const limits = buildStreamLimits(gateway, upstream.maxBytes)
   if (response.headers.get('content-type')?.startsWith('application/json')) {
-    const { body } = await receiveReply(gateway, exchange, translation, call, upstream)
+    const { body } = await receiveReply(gateway, exchange, translation, upstream)
     const events = decodeEvents(candidate, translation, body)
     return new EventStream(events.values(), createEncoder(), exchange, limits)
   }

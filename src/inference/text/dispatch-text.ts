@@ -20,7 +20,7 @@ export function dispatchText<R>(
   execute: ExecuteFn<R>,
 ): Promise<AcceptedAttempt<R>> {
   return withFailover(gateway, request, {
-    translate: (candidate) => translate(gateway, request, candidate),
+    translate,
     execute: async (exchange, candidate, translation) => {
       const attempt = beginAttempt(request, candidate, translation)
       return { ...attempt, reply: await execute(exchange, attempt) }
@@ -33,19 +33,10 @@ function beginAttempt(
   candidate: Candidate,
   translation: Translation,
 ): Attempt {
-  const { attempts } = request
+  const { attempts, content } = request
+  const { model, endpoint } = candidate
   if (request.logsContent || request.exportTargets) attempts.transcript = createTranscript(request)
-  return {
-    candidate,
-    translation,
-    context: buildReplyContext(request, candidate),
-    pipeline: createPipeline(request, attempts.transcript),
-  }
-}
-
-function buildReplyContext(request: Routed<InferenceRequest>, { model, endpoint }: Candidate): ReplyContext {
-  const { content } = request
-  return {
+  const context: ReplyContext = {
     id: request.id,
     created: Math.floor(request.at / 1000),
     model: model.id,
@@ -58,7 +49,10 @@ function buildReplyContext(request: Routed<InferenceRequest>, { model, endpoint 
     body: content.body,
     elapsedMs: () => performance.now() - request.startedAt,
     formatNames: request.options.reasoningFormatNames,
-    isVendorClient: isVendorSdk(request.httpRequest),
+    get isVendorClient() {
+      return isVendorSdk(request.httpRequest)
+    },
     ...(request.options.wantsMetadata && { explain: () => buildMetadata(request) }),
   }
+  return { candidate, translation, context, pipeline: createPipeline(request, attempts.transcript) }
 }

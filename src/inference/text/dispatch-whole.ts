@@ -48,19 +48,20 @@ async function runLoop(loop: ToolLoop, attempt: Attempt): Promise<WholeReply> {
 async function fetchReply(
   gateway: Gateway,
   exchange: UpstreamExchange,
-  { candidate, translation, pipeline }: Attempt,
+  attempt: Attempt,
   request: InferenceRequest,
 ): Promise<WholeReply> {
+  const { candidate, translation, pipeline } = attempt
   const { replyLimits } = request.format.replyCodec
-  const simulated = simulateReply(gateway, request, candidate, exchange)
+  const { inProcess } = candidate.endpoint.provider
+  const simulated = inProcess ? simulateReply(gateway, request, candidate, exchange) : undefined
   if (simulated) {
     return processEvents(await collectEvents(gateway, exchange, simulated), null, pipeline, replyLimits)
   }
-  const call = buildUpstreamCall(request, translation)
-  const response = await send(gateway, exchange, call)
-  const received = await receiveReply(gateway, exchange, translation, call, response)
+  const response = await send(gateway, exchange, buildUpstreamCall(request, translation))
+  const received = await receiveReply(gateway, exchange, translation, response)
   const limits = translation.isPassThrough && !pipeline.hasTransforms ? null : replyLimits
-  const reply = await decodeReply(candidate, translation, received, pipeline, limits)
+  const reply = await decodeReply(attempt, received, limits)
   checkBounds(reply.summary, { parts: gateway.settings.limits.reply_parts, characters: response.maxBytes })
   return reply
 }

@@ -36,7 +36,7 @@ export interface UpstreamAccess extends ProviderAccess {
 /** Decrypts a BYOK key, so it is called right before the request is sent. */
 export function resolveAccess(gateway: Gateway, candidate: Candidate, region: DataRegion): UpstreamAccess {
   const { endpoint, byokKey } = candidate
-  if (!byokKey) return resolveSharedAccess(candidate, region)
+  if (!byokKey) return sharedAccesses.get(endpoint)?.get(region) ?? resolveSharedAccess(candidate, region)
   const opened = openByokKey(gateway, endpoint.provider, byokKey, region)
   if (typeof opened === 'string') return createUnusableAccess(endpoint, opened)
   return resolveWithCredential(candidate, opened, region)
@@ -111,8 +111,6 @@ const sharedAccesses = new WeakMap<Endpoint, Map<DataRegion, UpstreamAccess>>()
 function resolveSharedAccess(candidate: Candidate, region: DataRegion): UpstreamAccess {
   const { endpoint } = candidate
   const byRegion = sharedAccesses.get(endpoint) ?? new Map<DataRegion, UpstreamAccess>()
-  const cached = byRegion.get(region)
-  if (cached) return cached
   const access = resolveWithCredential(candidate, endpoint.provider.installation, region)
   sharedAccesses.set(endpoint, byRegion.set(region, access))
   return access

@@ -4,9 +4,8 @@ import { wireFormats } from '../../formats/all.ts'
 import { ReplyCollector } from '../../formats/call/event.ts'
 import { ReplyPipeline, type ReplyTransform } from '../reply/transforms.ts'
 import { formats } from '../request/formats.ts'
+import type { Attempt } from './attempt.ts'
 import { decodeReply } from './decode-reply.ts'
-
-type DecodeParameters = Parameters<typeof decodeReply>
 
 const body = {
   id: 'resp_1',
@@ -29,13 +28,12 @@ const body = {
 
 test('observers of a passed-through reply see the signature that the client gets, not a vendor mark', async () => {
   const recorded = new ReplyCollector()
-  await decodeReply(
-    { endpoint: { provider: { signatures: 'vendor_d-responses-v1' } } } as unknown as DecodeParameters[0],
-    { dialect: wireFormats.responses, isPassThrough: true } as unknown as DecodeParameters[1],
-    { body, length: JSON.stringify(body).length },
-    new ReplyPipeline([], [recorded]),
-    null,
-  )
+  const attempt = {
+    candidate: { endpoint: { provider: { signatures: 'vendor_d-responses-v1' } } },
+    translation: { dialect: wireFormats.responses, isPassThrough: true },
+    pipeline: new ReplyPipeline([], [recorded]),
+  } as unknown as Attempt
+  await decodeReply(attempt, { body, length: JSON.stringify(body).length }, null)
   const { encodeReply } = formats.responses.replyCodec
   const replayed = encodeReply(recorded.reply, createContext(), cost)
   expect(replayed).toMatchObject({ output: [{ id: 'rs_1', encrypted_content: 'b3BhcXVl' }, {}] })
@@ -46,13 +44,13 @@ test('a whole reply with transforms is never passed through, and is what they ma
     transform: (event) => JSON.parse(JSON.stringify([event]).replaceAll('Hello', '***')),
     end: () => [],
   }
-  const reply = await decodeReply(
-    { endpoint: { provider: {} } } as unknown as DecodeParameters[0],
-    { dialect: wireFormats.responses, isPassThrough: true } as unknown as DecodeParameters[1],
-    { body, length: JSON.stringify(body).length },
-    new ReplyPipeline([redact], []),
-    formats.responses.replyCodec.replyLimits,
-  )
+  const attempt = {
+    candidate: { endpoint: { provider: {} } },
+    translation: { dialect: wireFormats.responses, isPassThrough: true },
+    pipeline: new ReplyPipeline([redact], []),
+  } as unknown as Attempt
+  const received = { body, length: JSON.stringify(body).length }
+  const reply = await decodeReply(attempt, received, formats.responses.replyCodec.replyLimits)
   expect(reply.body).toBeNull()
   expect(JSON.stringify(reply.events)).toContain('***')
   expect(JSON.stringify(reply.events)).not.toContain('Hello')

@@ -15,6 +15,7 @@ import { markSignature } from '../reply/relay.ts'
 import { recordEvent } from '../reply/summary.ts'
 import type { ReplyPipeline } from '../reply/transforms.ts'
 import type { Candidate } from '../routing/candidate.ts'
+import type { Attempt } from './attempt.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
 import type { UpstreamResponse } from './send.ts'
@@ -34,10 +35,8 @@ export interface WholeReply {
 
 /** `limits` are those of the format the reply is re-encoded in; null for a pass-through. */
 export function decodeReply(
-  candidate: Candidate,
-  translation: Translation,
+  { candidate, translation, pipeline }: Attempt,
   { body, length }: ReceivedBody,
-  pipeline: ReplyPipeline,
   limits: ReplyLimits | null,
 ): Awaitable<WholeReply> {
   const { isPassThrough, wireFormat } = translation

@@ -22,7 +22,7 @@ export function dispatchTurn(
 ): Promise<Turn> {
   turn.plan = preferLast(turn.plan, turn.attempts.candidate)
   return withFailover(gateway, turn, {
-    translate: (candidate) => translate(gateway, turn, candidate),
+    translate,
     execute: async (exchange, candidate, translation) => {
       if (signal.aborted) throw new TurnAbortedError()
       exchange.abortWith(signal)

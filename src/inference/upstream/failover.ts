@@ -13,9 +13,9 @@ import { acceptAttempt, beginAttempt, failAttempt } from './attempt-span.ts'
 import { UpstreamExchange } from './exchange.ts'
 
 /** How one kind of request is sent to a candidate. */
-export interface AttemptStages<T extends AttemptedTranslation, R> {
+export interface AttemptStages<Q, T extends AttemptedTranslation, R> {
   /** Throws one of `candidateErrors` if another endpoint may be able to serve the request. */
-  translate(candidate: Candidate): T
+  translate(gateway: Gateway, request: Q, candidate: Candidate): T
   /** Resolves with a whole reply, or when a streamed one has begun. */
   execute(exchange: UpstreamExchange, candidate: Candidate, translation: T): Promise<R>
 }
@@ -24,19 +24,20 @@ export interface AttemptStages<T extends AttemptedTranslation, R> {
  * Tries the candidates of a plan in order until one has replied, or begun to; the client sees nothing of a failed attempt.
  * A request that is itself at fault is not tried at other endpoints of the same model.
  */
-export async function withFailover<T extends AttemptedTranslation, R>(
+export async function withFailover<Q extends Routed, T extends AttemptedTranslation, R>(
   gateway: Gateway,
-  request: Routed,
-  stages: AttemptStages<T, R>,
+  request: Q,
+  stages: AttemptStages<NoInfer<Q>, T, R>,
 ): Promise<R> {
   const { candidates } = request.plan
   const { failed } = request.attempts
+  const timeLimitMs = request.timeLimitMs ?? gateway.settings.limits.total
   let encodingError: GatewayError | null = null
   for (const candidate of candidates) {
-    if (isExhausted(gateway, request)) break
+    if (failed.length >= maxAttempts || performance.now() - request.startedAt > timeLimitMs) break
     if (!shouldTry(gateway, request, candidate)) continue
     if (request.content.received.isLarge) await yieldToEventLoop()
-    const translation = tryTranslate(stages, candidate)
+    const translation = tryTranslate(gateway, request, stages, candidate)
     if (request.content.received.isLarge) await yieldToEventLoop()
     if (translation instanceof GatewayError) {
       encodingError ??= translation
@@ -61,12 +62,14 @@ export async function withFailover<T extends AttemptedTranslation, R>(
 /** What another candidate may not fail with: strict mode, and a deployment for another kind of request. */
 const candidateErrors: ReadonlySet<string> = new Set(['loss_refused', 'no_provider'])
 
-function tryTranslate<T extends AttemptedTranslation, R>(
-  stages: AttemptStages<T, R>,
+function tryTranslate<Q, T extends AttemptedTranslation>(
+  gateway: Gateway,
+  request: Q,
+  stages: Pick<AttemptStages<Q, T, unknown>, 'translate'>,
   candidate: Candidate,
 ): T | GatewayError {
   try {
-    return stages.translate(candidate)
+    return stages.translate(gateway, request, candidate)
   } catch (error) {
     if (error instanceof GatewayError && candidateErrors.has(error.code)) return error
     throw error
@@ -83,7 +86,7 @@ interface NextAttempt<T> {
 async function tryCandidate<T extends AttemptedTranslation, R>(
   gateway: Gateway,
   request: RequestState,
-  stages: AttemptStages<T, R>,
+  stages: Pick<AttemptStages<never, T, R>, 'execute'>,
   { candidate, translation, isRetry }: NextAttempt<T>,
 ): Promise<{ value: R } | null> {
   const { attempts, httpRequest } = request
@@ -126,11 +129,6 @@ function capRetryAfter({ settings }: Gateway, failure: UpstreamFailure): Upstrea
 
 /** BYOK keys can make a plan of any length. */
 const maxAttempts = 20
-
-function isExhausted({ settings }: Gateway, { attempts, startedAt, timeLimitMs }: RequestState): boolean {
-  const limitMs = timeLimitMs ?? settings.limits.total
-  return attempts.failed.length >= maxAttempts || performance.now() - startedAt > limitMs
-}
 
 /** Health may have changed since the plan was made: other requests may have hit a rate limit or ejected an endpoint. */
 function shouldTry({ routing, clock }: Gateway, request: Routed, candidate: Candidate): boolean {

@@ -9,7 +9,7 @@ import type { PipelineStage } from '../request/work.ts'
 import { isWithinContext } from '../routing/filter.ts'
 
 /** Requests to endpoints with at most this context are shortened unless the client has switched it off. */
-const shortContext = 8192
+export const shortContext = 8192
 /** Of the context, for a reply whose length is not limited. */
 const replyShare = 0.25
 const maxReplyReserve = 4096

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type ReceivedBody, receiveBody } from './decode-reply.ts'
 import type { UpstreamExchange } from './exchange.ts'
-import { send, type UpstreamCall, type UpstreamResponse } from './send.ts'
+import { send, type UpstreamResponse } from './send.ts'
 import type { Translation } from './translate.ts'
 
 const firstDelayMs = 200
@@ -13,10 +13,9 @@ export async function receiveReply(
   gateway: Gateway,
   exchange: UpstreamExchange,
   translation: Pick<Translation, 'wireFormat'>,
-  call: UpstreamCall,
-  response: UpstreamResponse,
+  upstream: UpstreamResponse,
 ): Promise<ReceivedBody> {
-  let received = await receiveBody(exchange, response, translation)
+  let received = await receiveBody(exchange, upstream, translation)
   const { findPendingId } = translation.wireFormat.upstream
   if (!findPendingId) return received
   let id = findPendingId(received.body)
@@ -25,6 +24,7 @@ export async function receiveReply(
     await wait(delay, undefined, { signal: exchange.signal }).catch((error: unknown) => {
       throw exchange.toError(error)
     })
+    const { call } = upstream
     const poll = { ...call, method: 'GET' as const, path: `${call.path}/${id}`, body: null }
     received = await receiveBody(exchange, await send(gateway, exchange, poll), translation)
     id = findPendingId(received.body)

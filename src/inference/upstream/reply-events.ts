@@ -27,12 +27,11 @@ export async function openEvents(
   const { candidate, translation } = attempt
   const simulated = simulateReply(gateway, request, candidate, exchange)
   if (simulated) return simulated
-  const call = buildUpstreamCall(request, translation)
-  const upstream = await send(gateway, exchange, call)
+  const upstream = await send(gateway, exchange, buildUpstreamCall(request, translation))
   const { response, secrets, maxValues } = upstream
   const isWhole = response.headers.get('content-type')?.startsWith('application/json')
   if (isWhole || !request.content.stream) {
-    const { body } = await receiveReply(gateway, exchange, translation, call, upstream)
+    const { body } = await receiveReply(gateway, exchange, translation, upstream)
     return decodeEvents(candidate, translation, body).values()
   }
   const frames = redactFrames(createFrameReader(response, translation), secrets, maxValues)

@@ -48,6 +48,8 @@ export interface UpstreamCall {
 
 /** A response, and the secrets to redact should the provider repeat them in it. */
 export interface UpstreamResponse {
+  /** What it responds to. */
+  call: UpstreamCall
   response: Response
   secrets: SecretSource
   /** The limit of a whole reply. */
@@ -119,6 +121,7 @@ async function sendSigned(
   const { reply_bytes, reply_values, reply_parts } = gateway.settings.limits
   const { isUserNamed } = access
   return {
+    call,
     response,
     secrets: () => collectSecrets(access, signature),
     maxBytes: isUserNamed ? Math.min(maxUserNamedBytes, reply_bytes) : reply_bytes,
@@ -160,7 +163,7 @@ async function requestProvider(
   try {
     return await fetch(url, {
       method,
-      ...(isStreamed(body)
+      ...(typeof body !== 'string' && isStreamed(body)
         ? { headers: { ...headers, 'content-length': String(body.length) }, body: body.open() }
         : { headers, body }),
       signal: exchange.signal,

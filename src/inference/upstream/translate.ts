@@ -14,7 +14,7 @@ import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { resolveAccess, type UpstreamAccess } from './access.ts'
-import { fitContext, isCompressed } from './fit-context.ts'
+import { fitContext, isCompressed, shortContext } from './fit-context.ts'
 
 /** A request encoded for one upstream. Pass-through needs the client's own text, which a rewritten request does not have. */
 export type EncodedRequest = { wireFormat: WireFormat; upstreamRequest: UpstreamRequest } & (
@@ -41,7 +41,9 @@ export function encodeFor(
   model: Model,
   endpoint: Endpoint,
 ): EncodedRequest & { compression: PipelineStage | null } {
-  const fitted = isCompressed(request, model, endpoint) ? fitContext(request, endpoint) : null
+  const { context_length } = endpoint
+  const mayCompress = request.work !== null || (context_length !== null && context_length <= shortContext)
+  const fitted = mayCompress && isCompressed(request, model, endpoint) ? fitContext(request, endpoint) : null
   const encoded = passOrEncode(request.format, fitted?.content ?? request.content, model, endpoint)
   const hasDroppedFields = endpoint.provider.wire?.[encoded.wireFormat.name]?.droppedFields !== undefined
   const upstreamRequest = hasDroppedFields ? dropUnsupported(encoded, endpoint) : encoded.upstreamRequest

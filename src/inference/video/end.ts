@@ -28,8 +28,8 @@ import {
   type VideoJobRequest,
 } from '../../storage/video-jobs.ts'
 import { maxCharacters } from '../reply/transcript.ts'
-import { encodeDropped } from '../settle/end-columns.ts'
 import { buildDetachedStatements } from '../settle/records.ts'
+import { encodeDropped } from '../settle/settle.ts'
 
 type CompletedVideo = Extract<VideoProgress, { status: 'completed' }>
 

@@ -64,7 +64,7 @@ export function submitVideo(
   jobId: string,
 ): Promise<AcceptedVideo> {
   return withFailover(gateway, request, {
-    translate: (candidate) =>
+    translate: (_gateway, _request, candidate) =>
       translateMedia(gateway, completeRequest(request, candidate), candidate, taskFor(candidate)),
     execute: async (exchange, candidate, translation) => {
       exchange.setTimeout(gateway.settings.limits.whole_reply)
