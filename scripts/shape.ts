@@ -59,7 +59,7 @@ const senders: ReadonlySet<string> = new Set([
   'src/inference/text/dispatch-stream.ts',
   'src/inference/text/dispatch-whole.ts',
   // Polls a reply of a request that was sent by a module above.
-  'src/inference/upstream/receive-reply.ts',
+  'src/inference/upstream/decode-reply.ts',
   'src/inference/upstream/reply-events.ts',
   // A fixed text, which is nobody's prompt.
   'src/inference/upstream/test-credential.ts',

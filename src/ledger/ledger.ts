@@ -247,7 +247,8 @@ export class Ledger {
   #finish({ op, resolve }: QueuedOperation, result: OperationResult): void {
     resolve(this.#inFlight.finish(op, result))
     if (op.op === 'settle' && result !== null) logUnusual(this.#log, op, result)
-    if (op.op === 'settle' || (op.op === 'exchange' && result === null)) this.holdQueue.wake()
+    const isReleased = op.op === 'settle' || (op.op === 'exchange' && result === null)
+    if (isReleased && this.holdQueue.length > 0) this.holdQueue.wake()
   }
 
   /** One rejected row must not fail the other operations, nor extra statements the charge they come with. */

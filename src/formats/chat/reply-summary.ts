@@ -26,7 +26,7 @@ export function summarizeReply(body: JsonObject): ReplySummary | undefined {
   const usage = findUsage(body)
   if (usage) summary.usage = decodeUsage(usage)
   summary.model = asString(body.model) ?? null
-  summary.tier = decodeServedTier(body.service_tier) ?? null
+  if (body.service_tier !== undefined) summary.tier = decodeServedTier(body.service_tier) ?? null
   summary.hasContent = true
   summary.isComplete = true
   return summary

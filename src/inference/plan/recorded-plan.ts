@@ -18,23 +18,19 @@ export function recordPlan(
   request: Unguarded<RequestState>,
   plan: RoutingPlan,
 ): string | null {
-  const { organizationId } = request.caller
-  const key = buildPlanKey(request, plan)
-  return gateway.routingPlans.findId(gateway.catalog, organizationId, key, () =>
+  const { caller, options, content } = request
+  // Everything that `describePlan` reads besides the catalog. Cheap: it is built for every request.
+  let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
+  for (const { id, why, share } of plan.candidates) key += `\n${id} ${why} ${share}`
+  for (const { endpoint, byokKeyId, reason } of plan.exclusions)
+    key += `\n${endpoint.id} ${byokKeyId} ${reason}`
+  for (const _name in options.preferences) {
+    key += `\n${JSON.stringify(options.preferences)}`
+    break
+  }
+  return gateway.routingPlans.findId(gateway.catalog, caller.organizationId, key, () =>
     describePlan(gateway, request, plan),
   )
-}
-
-/** Everything that `describePlan` reads besides the catalog. Cheap: it is built for every request. */
-function buildPlanKey(
-  { options, content }: Unguarded<RequestState>,
-  { candidates, exclusions }: RoutingPlan,
-): string {
-  let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
-  for (const { id, why, share } of candidates) key += `\n${id} ${why} ${share}`
-  for (const { endpoint, byokKeyId, reason } of exclusions) key += `\n${endpoint.id} ${byokKeyId} ${reason}`
-  for (const name in options.preferences) return `${key}\n${name}${JSON.stringify(options.preferences)}`
-  return key
 }
 
 function describePlan(gateway: Gateway, request: Unguarded<RequestState>, plan: RoutingPlan): RecordedPlan {

@@ -1,3 +1,5 @@
+import { classifyTask } from '../../analytics/classifier/classify.ts'
+import { buildTaskStatement as buildSampleStatement } from '../../analytics/datasets/task-samples.ts'
 import type { EventInput, EventOutput } from '../../delivery/destinations/event.ts'
 import { loadExportSettings } from '../../delivery/destinations.ts'
 import { buildOutboxStatements, selectTargets } from '../../delivery/outbox.ts'
@@ -14,6 +16,7 @@ import type { JsonObject } from '../../platform/json/json-values.ts'
 import { buildHitStatements } from '../guard/hits.ts'
 import type { Transcript } from '../reply/transcript.ts'
 import type { RequestState } from '../request/inference-request.ts'
+import { forbidsRetention } from '../request/retention.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import {
   buildContentStatements,
@@ -24,7 +27,6 @@ import {
 } from './content-log.ts'
 import { buildEvent, readParameters } from './event.ts'
 import { buildEventTrace, deriveTrace } from './event-trace.ts'
-import { buildTaskStatement } from './task-sample.ts'
 
 /** What is recorded of a request besides its generation. */
 export interface RecordSource {
@@ -52,6 +54,24 @@ export function buildRecordStatements(
   if (task) statements.push(task)
   if (request.exportTargets) statements.push(...buildExportStatements(gateway, request, settled, source))
   return statements
+}
+
+/**
+ * Classifies the prompt of a sampled request by its task. Only the classification is stored. Requests of a region, and
+ * those that must not be retained, are left out.
+ */
+function buildTaskStatement(gateway: Gateway, request: RequestState): Statement | null {
+  if (request.format.task !== 'text' || request.region !== 'global' || forbidsRetention(request)) return null
+  const { classify_one_in } = gateway.settings.datasets
+  const weight = gateway.taskSampler.choose(request.id, classify_one_in, performance.now())
+  if (weight === null) return null
+  try {
+    const task = classifyTask(request.content.call)
+    return buildSampleStatement(gateway.db, request.id, task, weight)
+  } catch (err) {
+    gateway.log.warn({ err, id: request.id }, 'failed to classify a request')
+    return null
+  }
 }
 
 function buildExportStatements(

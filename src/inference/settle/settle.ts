@@ -55,8 +55,9 @@ export function computeTurnCharge(
   summary: ReplySummary,
   isInterrupted = false,
 ): Charge {
-  const { draft } = request.hold
-  const { candidate } = request.attempts
+  const { hold, attempts } = request
+  const { draft } = hold
+  const { candidate } = attempts
   if (!candidate) return zeroCharge
   const endpoint = resolveServingEndpoint(candidate, summary)
   const reply = buildBillableReply(summary, isInterrupted)
@@ -67,7 +68,7 @@ export function computeTurnCharge(
     at: request.at,
     isByok: candidate.byokKey !== null,
     byokFee: draft.byokFee,
-    hold: remainingHold(request),
+    hold: request.work ? remainingHold(request) : (hold.funds?.held ?? hold.amounts),
     promptEstimate: () => draft.promptTokens,
     inputImages: draft.generation.input_images,
   })
@@ -248,7 +249,8 @@ function createSettlement(
   const { translation, lastStartedAt } = attempts
   const { status, charge, summary, error, firstTokenMs } = outcome
   if (error) markRecorded(request)
-  gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
+  if (charge.flag || charge.usage.reportedCost !== null)
+    gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
   const { finish_reason, native_finish_reason } = toFinishColumns(summary?.finishReasons[0])
   const settled: SettledGeneration = {
     draft: draft.generation,

@@ -1,7 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { ReplyEvent } from '../../formats/call/event.ts'
 import { countListEntries } from '../../formats/reply-lists.ts'
 import { addLosses, type ReplyLimits } from '../../formats/reply-losses.ts'
 import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { parseLenientJson } from '../../platform/json/json.ts'
 import { JsonError } from '../../platform/json/json-error.ts'
@@ -18,7 +20,7 @@ import type { Candidate } from '../routing/candidate.ts'
 import type { Attempt } from './attempt.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
-import type { UpstreamResponse } from './send.ts'
+import { send, type UpstreamResponse } from './send.ts'
 import type { Translation } from './translate.ts'
 
 export interface WholeReply {
@@ -114,7 +116,34 @@ export async function readJsonBody(
   return (await receiveJsonBody(exchange, upstream, parse)).body
 }
 
-/** The body of a whole reply of a model. Its parts are counted before it is decoded, whatever else reads it. */
+const firstDelayMs = 200
+const maxDelayMs = 5000
+
+/** The body of a whole reply of a model. One that the vendor has only queued is polled until it has ended. */
+export async function receiveReply(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  translation: Pick<Translation, 'wireFormat'>,
+  upstream: UpstreamResponse,
+): Promise<ReceivedBody> {
+  let received = await receiveBody(exchange, upstream, translation)
+  const { findPendingId } = translation.wireFormat.upstream
+  if (!findPendingId) return received
+  let id = findPendingId(received.body)
+  if (id !== null) exchange.setTimeout(gateway.settings.limits.whole_reply)
+  for (let delay = firstDelayMs; id !== null; delay = Math.min(2 * delay, maxDelayMs)) {
+    await wait(delay, undefined, { signal: exchange.signal }).catch((error: unknown) => {
+      throw exchange.toError(error)
+    })
+    const { call } = upstream
+    const poll = { ...call, method: 'GET' as const, path: `${call.path}/${id}`, body: null }
+    received = await receiveBody(exchange, await send(gateway, exchange, poll), translation)
+    id = findPendingId(received.body)
+  }
+  return received
+}
+
+/** Its parts are counted before it is decoded, whatever else reads it. */
 export async function receiveBody(
   exchange: UpstreamExchange,
   upstream: UpstreamResponse,
