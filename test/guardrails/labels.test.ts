@@ -87,3 +87,27 @@ test('R35 a response repeats what was sent, not what was redacted', async () => 
   expect(text).not.toContain(secret)
   expect(JSON.parse(text)).toMatchObject({ user: '[CANARY]', metadata: { note: '[CANARY]' } })
 })
+
+test.each([
+  ['/chat/completions', { model: 'sandbox/echo', messages: [{ role: 'user', content: secret }] }],
+  ['/embeddings', { model: 'sandbox/embedder', input: secret }],
+])('R35 a request that a filter blocks is logged with redacted labels: %s', async (path, body) => {
+  await setKeyGuardrail(server, filterWith('block'))
+  const response = await post(path, { ...body, ...labeled }, { ...headers, 'x-openwebui-user-id': secret })
+  expect(response.status).toBe(403)
+  const { db, rejectedRequests } = server.gateway
+  await rejectedRequests.flush(true)
+  const rows = await db
+    .selectFrom('refused_requests')
+    .select(['app_title', 'app_url', 'session_id', 'external_user'])
+    .where('id', '=', response.headers.get('x-generation-id') ?? '')
+    .execute()
+  expect(rows).toEqual([
+    {
+      app_title: 'App of [CANARY]',
+      app_url: 'https://example.com/[CANARY]',
+      session_id: 'session [CANARY]',
+      external_user: '[CANARY]',
+    },
+  ])
+})
