@@ -69,7 +69,7 @@ async function relay(
 ): Promise<Relayed> {
   const attempt = {
     candidate: { endpoint: { provider: {} } },
-    translation: { dialect: wireFormats[upstream], isPassThrough: false },
+    translation: { wireFormat: wireFormats[upstream], isPassThrough: false },
     context: createContext(),
     pipeline: new ReplyPipeline(filters, []),
   }

@@ -22,7 +22,7 @@ type RelayParameters = Parameters<typeof createRelay>
 function createTestRelay(wireFormat: GenerateWireFormat, pipeline: ReplyPipeline) {
   const attempt = {
     candidate: { endpoint: { provider: {} } },
-    translation: { dialect: wireFormats[wireFormat], isPassThrough: true },
+    translation: { wireFormat: wireFormats[wireFormat], isPassThrough: true },
     context: createContext(),
     pipeline,
   }

@@ -205,7 +205,7 @@ describe('Azure', () => {
       baseUrl: 'https://x.openai.azure.com/openai/deployments/d',
       query: '?api-version=v',
       credential: { token: 'k2' },
-      endpoint: { upstream_model: 'd', dialects: ['chat'] },
+      endpoint: { upstream_model: 'd', wireFormats: ['chat'] },
       isUserNamed: true,
     })
     const other = { ...deployment, model_slug: 'openai/o1' }
@@ -221,11 +221,11 @@ describe('Azure', () => {
     expect(ended('https://x.example/a/responses?v=1')).toMatchObject({
       baseUrl: 'https://x.example/a',
       query: '?v=1',
-      endpoint: { dialects: ['responses'] },
+      endpoint: { wireFormats: ['responses'] },
     })
     expect(ended('https://x.example/a/')).toMatchObject({
       baseUrl: 'https://x.example/a',
-      endpoint: { dialects: ['chat'] },
+      endpoint: { wireFormats: ['chat'] },
     })
   })
 

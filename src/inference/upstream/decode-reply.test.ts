@@ -30,7 +30,7 @@ test('observers of a passed-through reply see the signature that the client gets
   const recorded = new ReplyCollector()
   const attempt = {
     candidate: { endpoint: { provider: { signatures: 'vendor_d-responses-v1' } } },
-    translation: { dialect: wireFormats.responses, isPassThrough: true },
+    translation: { wireFormat: wireFormats.responses, isPassThrough: true },
     pipeline: new ReplyPipeline([], [recorded]),
   } as unknown as Attempt
   await decodeReply(attempt, { body, length: JSON.stringify(body).length }, null)
@@ -46,7 +46,7 @@ test('a whole reply with transforms is never passed through, and is what they ma
   }
   const attempt = {
     candidate: { endpoint: { provider: {} } },
-    translation: { dialect: wireFormats.responses, isPassThrough: true },
+    translation: { wireFormat: wireFormats.responses, isPassThrough: true },
     pipeline: new ReplyPipeline([redact], []),
   } as unknown as Attempt
   const received = { body, length: JSON.stringify(body).length }
