@@ -4,7 +4,6 @@ import { type FrameReader, SseError, type SseFrame } from '../../platform/http/s
 import { assertJsonBounds } from '../../platform/json/json-bounds.ts'
 import { JsonError } from '../../platform/json/json-error.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
-import type { TextRewrite } from '../../platform/json/long-json.ts'
 import type { ProviderAccess } from '../upstream/access.ts'
 
 /** Shorter values are protocol constants, or placeholders where no key is needed. */
@@ -59,14 +58,9 @@ const errorField = /"error"\s*(?::\s*[{["]|[,}])/
 /** Lazy, because few replies contain an error. */
 export type SecretSource = () => readonly string[]
 
-/** An error in a reply may quote the key. */
-export function redactReply(text: string, secrets: SecretSource): string {
-  return hasError(text) ? redactUnparsed(text, secrets()) : text
-}
-
-/** The same for a whole reply as it is parsed: megabytes of base64 are not searched. */
-export function redactWhileParsing(secrets: SecretSource): TextRewrite {
-  return { isNeeded: hasError, apply: (text) => redactUnparsed(text, secrets()) }
+/** An error in a reply may quote the key. It is found in `skeleton`: megabytes of base64 need not be searched. */
+export function redactReply(text: string, secrets: SecretSource, skeleton = text): string {
+  return hasError(skeleton) ? redactUnparsed(text, secrets()) : text
 }
 
 /** Runs for every event of every stream, and a substring search is cheaper than a pattern. */

@@ -5,13 +5,12 @@ import { addLosses, type ReplyLimits } from '../../formats/reply-losses.ts'
 import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
-import { parseLenientJson } from '../../platform/json/json.ts'
 import { JsonError } from '../../platform/json/json-error.ts'
 import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
-import { longTextLength, parseLongJson } from '../../platform/json/long-json.ts'
+import { parseLongJson, type TextRewrite } from '../../platform/json/long-json.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import { tooManyPartsError, UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
-import { redactReply, redactWhileParsing } from '../failures/redact-secrets.ts'
+import { redactReply } from '../failures/redact-secrets.ts'
 import type { Awaitable } from '../reply/join-texts.ts'
 import { markSignature } from '../reply/relay.ts'
 import { recordEvent } from '../reply/summary.ts'
@@ -168,11 +167,8 @@ export async function receiveJsonBody(
 ): Promise<ReceivedBody> {
   const text = await readBounded(response, maxBytes, exchange)
   try {
-    const isShort = parse === parseLongJson && text.length < longTextLength
-    const value = isShort
-      ? parseLenientJson(redactReply(text, secrets), maxValues)
-      : await parse(text, maxValues, redactWhileParsing(secrets))
-    const body = asObject(value)
+    const redact: TextRewrite = (whole, skeleton) => redactReply(whole, secrets, skeleton)
+    const body = asObject(await parse(text, maxValues, redact))
     if (text.length > longReplyLength) await yieldToEventLoop()
     if (body) return { body, length: text.length }
   } catch (error) {

@@ -10,7 +10,7 @@ import { findStringEnd, isEscaped } from './json-string.ts'
 const minLongStringLength = 64 * 1024
 
 /** A shorter text is parsed at once. */
-export const longTextLength = 2 * minLongStringLength
+const longTextLength = 2 * minLongStringLength
 
 /**
  * Parses as `parseLenientJson` does, for a text that may be very long. Long strings become slices of the text: they are
@@ -19,16 +19,15 @@ export const longTextLength = 2 * minLongStringLength
 export async function parseLongJson(
   text: string,
   maxValues: number,
-  rewrite: TextRewrite = noRewrite,
+  rewrite: TextRewrite = keepText,
 ): Promise<unknown> {
-  if (text.length < longTextLength) {
-    return parseLenientJson(rewrite.isNeeded(text) ? rewrite.apply(text) : text, maxValues)
-  }
+  if (text.length < longTextLength) return parseLenientJson(rewrite(text, text), maxValues)
   await assertJsonBoundsInSlices(text, maxValues)
   // Placeholder for a long string; random, so that no received text can contain it.
   const marker = `\0${randomUUID()}:`
   const { skeleton, strings } = await runInSlices(extractLongStrings(text, marker))
-  if (rewrite.isNeeded(skeleton)) return parseLongJson(rewrite.apply(text), maxValues)
+  const rewritten = rewrite(text, skeleton)
+  if (rewritten !== text) return parseLongJson(rewritten, maxValues)
   const value = await parseSkeleton(skeleton)
   if (strings.length === 0) return value
   return restoreLongStrings(value, { strings: await runInSlices(decodeStrings(strings)), marker })
@@ -69,13 +68,10 @@ export async function parseSkeleton(skeleton: string): Promise<unknown> {
 /** A text that may take tens of milliseconds to parse has a turn of the event loop to itself. */
 const longSkeletonLength = 512 * 1024
 
-/** A change before parsing, where the text without its long strings shows that it is needed. */
-export interface TextRewrite {
-  isNeeded(skeleton: string): boolean
-  apply(text: string): string
-}
+/** Changes a text before it is parsed, if the text without its long strings (`skeleton`) shows that it must. */
+export type TextRewrite = (text: string, skeleton: string) => string
 
-export const noRewrite: TextRewrite = { isNeeded: () => false, apply: (text) => text }
+export const keepText: TextRewrite = (text) => text
 
 interface LongStrings {
   /** Decoded. */

@@ -3,7 +3,7 @@ import { runInSlices } from '../time/time-slicer.ts'
 import { assertJsonBoundsInSlices } from './json-bounds.ts'
 import { JsonError } from './json-error.ts'
 import { findStringEnd } from './json-string.ts'
-import { noRewrite, parseSkeleton, type TextRewrite } from './long-json.ts'
+import { keepText, parseSkeleton, type TextRewrite } from './long-json.ts'
 
 /** A list of numbers as JSON text. */
 export class NumberList {
@@ -21,12 +21,13 @@ export class NumberList {
 export async function parseWithNumberLists(
   text: string,
   maxValues: number,
-  rewrite: TextRewrite = noRewrite,
+  rewrite: TextRewrite = keepText,
 ): Promise<unknown> {
   // Stands for a list; random, so that no received text can contain it.
   const marker = `\0${randomUUID()}:`
   const { skeleton, lists } = await runInSlices(extractLists(text, marker, maxValues))
-  if (rewrite.isNeeded(skeleton)) return parseWithNumberLists(rewrite.apply(text), maxValues)
+  const rewritten = rewrite(text, skeleton)
+  if (rewritten !== text) return parseWithNumberLists(rewritten, maxValues)
   await assertJsonBoundsInSlices(skeleton, maxValues)
   const value = await parseSkeleton(skeleton)
   return lists.length === 0 ? value : restoreLists(value, lists, marker)
