@@ -1,7 +1,9 @@
 import type { CheckpointOperation } from './engine.ts'
 
-/** The progress of a reply as JSON, or null when it has not changed since the last call. */
-export type CheckpointSource = () => string | null
+export interface CheckpointSource {
+  /** The progress of a reply as JSON, or null when it has not changed since the last call. */
+  buildCheckpoint(): string | null
+}
 
 /** Writes the progress of replies under way, so that a crash does not lose what was produced. */
 export class CheckpointTracker {
@@ -20,7 +22,7 @@ export class CheckpointTracker {
   writeAll(write: (op: CheckpointOperation) => Promise<unknown>): void {
     for (const [id, source] of this.#sources) {
       if (this.#writing.has(id)) continue
-      const checkpoint = source()
+      const checkpoint = source.buildCheckpoint()
       if (checkpoint === null) continue
       this.#writing.add(id)
       const done = () => void this.#writing.delete(id)

@@ -161,7 +161,7 @@ test('an idle process is not woken, and the progress of a reply is stored after 
   await tick()
   expect([intervals.mock.calls.length, cleared.mock.calls.length]).toEqual([1, 1])
   await ledger.admit(holdOf('gen-2'))
-  ledger.trackProgress('gen-2', () => '{}')
+  ledger.trackProgress('gen-2', { buildCheckpoint: () => '{}' })
   await tick()
   expect([intervals.mock.calls.length, cleared.mock.calls.length]).toEqual([2, 1])
   for (const spy of [intervals, cleared]) spy.mockRestore()

@@ -118,9 +118,10 @@ async function watchJournal(): Promise<void> {
 async function watchStreams(): Promise<void> {
   const { StreamSession } = await import('../../src/inference/text/stream-session.ts')
   const { begin, end } = StreamSession.prototype
-  StreamSession.prototype.begin = function (attempt) {
-    begin.call(this, attempt)
+  StreamSession.prototype.begin = function (attempt, heartbeat) {
+    const texts = begin.call(this, attempt, heartbeat)
     killIfArmed('after the first token')
+    return texts
   }
   StreamSession.prototype.end = async function () {
     killIfArmed('after the end of the reply')

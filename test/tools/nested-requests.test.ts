@@ -70,7 +70,7 @@ describeOnEachDatabase(
         signal: abort.signal,
         onText: () => abort.abort(),
       })
-      await expect(calling).rejects.toThrow('cancelled')
+      await expect(calling).rejects.toThrow('canceled')
       expect(outer.work?.bill.lines).toHaveLength(1)
     })
 
@@ -79,7 +79,7 @@ describeOnEachDatabase(
       const outer = await parseOuter(server())
       const checkpoints: (string | null)[] = []
       const tracking = spyOn(ledger, 'trackProgress')
-      const onText = () => checkpoints.push(tracking.mock.calls.at(-1)?.[1]() ?? null)
+      const onText = () => checkpoints.push(tracking.mock.calls.at(-1)?.[1].buildCheckpoint() ?? null)
       await callNested(server(), outer, { onText })
       tracking.mockRestore()
       const [checkpoint] = checkpoints.filter((text) => text !== null)

@@ -26,6 +26,14 @@ export interface ReplyStream {
   cancel(): void
 }
 
+/** How long the usage is waited for after the end of a reply; nothing else can follow. */
+export const usageGraceMs = 1000
+
+/** Whether the reply is complete and its usage was reported. */
+export function isFinished({ summary }: ReplyStream): boolean {
+  return summary.isComplete && summary.usage !== null
+}
+
 /** Limits of a reply; beyond them it fails. */
 export interface ReplyBounds {
   /** Of a stream, as received. */

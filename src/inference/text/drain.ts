@@ -1,12 +1,6 @@
 import type { Gateway } from '../../gateway/gateway.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
-import type { ReplyStream } from '../reply/reply-stream.ts'
-import { usageGraceMs } from '../reply/stream-timers.ts'
-
-/** Whether the reply is complete and its usage was reported. */
-export function isFinished({ summary }: ReplyStream): boolean {
-  return summary.isComplete && summary.usage !== null
-}
+import { isFinished, type ReplyStream, usageGraceMs } from '../reply/reply-stream.ts'
 
 /** Reads to the last byte, so that the connection can be reused; closes it if the stream does not end. */
 export async function releaseConnection(gateway: Gateway, stream: ReplyStream): Promise<void> {

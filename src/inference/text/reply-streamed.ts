@@ -18,13 +18,13 @@ export async function replyStreamed(
   request.spans?.beginStream()
   const opening = openStream(gateway, request)
   const session = new StreamSession(gateway, request)
-  try {
-    session.needsHeartbeat =
-      (await gateway.timer.wait(opening, gateway.settings.limits.heartbeat)) === timedOut
-  } catch (error) {
-    throw await settleFailure(gateway, request, error)
-  }
-  const response = new Response(streamBody(gateway, request, session, opening), {
+  const opened = await gateway.timer
+    .wait(opening, gateway.settings.limits.heartbeat)
+    .catch(async (error: unknown) => {
+      throw await settleFailure(gateway, request, error)
+    })
+  const body = streamBody(gateway, request, session, opened === timedOut ? opening : opened)
+  const response = new Response(body, {
     headers: {
       ...buildStreamHeaders(request.format),
       ...buildReplyHeaders(request, listDroppedFields(request)),

@@ -3,19 +3,18 @@ import type { ReplyContext } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type Charge, zeroCharge } from '../../ledger/charge.ts'
 import { GatewayError, isBlock } from '../../platform/errors/gateway-error.ts'
-import { timedOut, type Waiter } from '../../platform/time/coarse-timer.ts'
+import { timedOut } from '../../platform/time/coarse-timer.ts'
 import { explainError } from '../explain/metadata.ts'
 import {
   ClientDisconnectedError,
-  idleTimeoutError,
   ShutdownError,
   UpstreamError,
   unexpectedReplyError,
 } from '../failures/errors.ts'
 import { toClientError, toFailedAttempt } from '../failures/failure.ts'
+import { ClientTexts } from '../reply/client-texts.ts'
 import { sliceChunk, sliceLength } from '../reply/http-response.ts'
 import type { ReplyStream } from '../reply/reply-stream.ts'
-import { StreamTimers, usageGraceMs } from '../reply/stream-timers.ts'
 import type { Outcome } from '../request/attempts.ts'
 import type { Admitted, InferenceRequest } from '../request/inference-request.ts'
 import { ignoreOutcome } from '../settle/observe.ts'
@@ -23,7 +22,7 @@ import { buildCheckpoint, buildCost, computeCharge, endedWithError, settleOnce }
 import { addFileAnnotations } from '../settle/settle-failure.ts'
 import type { AcceptedAttempt } from '../upstream/attempt.ts'
 import type { OpenedStream } from './dispatch-stream.ts'
-import { drainUpstream, isFinished, releaseConnection } from './drain.ts'
+import { drainUpstream, releaseConnection } from './drain.ts'
 
 /**
  * The body of a streamed response, after its status 200 was sent. While `opening` is pending the client is sent
@@ -31,144 +30,93 @@ import { drainUpstream, isFinished, releaseConnection } from './drain.ts'
  */
 export async function* streamBody(
   gateway: Gateway,
-  request: InferenceRequest,
+  { format }: InferenceRequest,
   session: StreamSession,
-  opening: Promise<AcceptedAttempt<OpenedStream>>,
+  opening: OpenedAttempt | Promise<OpenedAttempt>,
 ): AsyncGenerator<string> {
-  const waiter = gateway.timer.createWaiter()
+  const { heartbeat } = format.replyCodec
   try {
-    if (session.needsHeartbeat) yield request.format.replyCodec.heartbeat
-    const attempt = yield* withHeartbeats(gateway, request, opening)
-    session.begin(attempt)
-    const { refusal, stream } = attempt.reply
-    yield* takePending(attempt.reply)
-    if (refusal) throw refusal
-    const source = new ClientTexts(gateway, request, stream, waiter)
-    for (let text = await source.next(); text !== null; text = await source.next()) {
+    if (opening instanceof Promise) yield heartbeat
+    const attempt = opening instanceof Promise ? yield* withHeartbeats(gateway, heartbeat, opening) : opening
+    const texts = session.begin(attempt, heartbeat)
+    const { refusal } = attempt.reply
+    let text: string | null = takePending(attempt.reply)
+    while (text !== null) {
       if (text.length <= sliceLength) yield text
       else yield* sliceChunk(text)
-      if (source.recordSent() > gateway.settings.limits.heartbeat) session.isClientSlow = true
+      if (refusal) throw refusal
+      text = await texts.next()
     }
     // With heartbeats, because settlement waits while the database is unavailable.
-    yield* sliceChunk(yield* withHeartbeats(gateway, request, session.end()))
+    yield* sliceChunk(yield* withHeartbeats(gateway, heartbeat, session.end()))
   } catch (error) {
     const text = await session.fail(error)
     if (text !== null) yield text
   } finally {
-    waiter.close()
     // Without an end if the client disconnected during a write.
     await session.abandon()
   }
 }
 
 /** The text is not held in memory until the stream ends. */
-function takePending(reply: OpenedStream): Iterable<string> {
+function takePending(reply: OpenedStream): string {
   const { pending } = reply
   reply.pending = ''
-  return sliceChunk(pending)
+  return pending
 }
 
 /** Awaits a promise and sends heartbeats until it resolves. */
 async function* withHeartbeats<T>(
-  gateway: Gateway,
-  request: InferenceRequest,
+  { timer, settings }: Gateway,
+  heartbeat: string,
   promise: Promise<T>,
 ): AsyncGenerator<string, T> {
   for (;;) {
-    const result = await gateway.timer.wait(promise, gateway.settings.limits.heartbeat)
+    const result = await timer.wait(promise, settings.limits.heartbeat)
     if (result !== timedOut) return result
-    yield request.format.replyCodec.heartbeat
+    yield heartbeat
   }
 }
 
-/** The texts of a stream as they arrive, with heartbeats while there are none; fails after the idle timeout. */
-class ClientTexts {
-  readonly #stream: ReplyStream
-  readonly #waiter: Waiter
-  readonly #timers: StreamTimers
-  readonly #heartbeat: string
-  /** Continues if it takes longer than a wait for it. */
-  #reading: Promise<string | null> | null = null
-  #isStalled = false
-  #isEnded = false
-
-  constructor(gateway: Gateway, { format }: InferenceRequest, stream: ReplyStream, waiter: Waiter) {
-    this.#stream = stream
-    this.#waiter = waiter
-    this.#timers = new StreamTimers(gateway, stream)
-    this.#heartbeat = format.replyCodec.heartbeat
-  }
-
-  /** What the client is sent next; null at the end. */
-  async next(): Promise<string | null> {
-    const stream = this.#stream
-    const timers = this.#timers
-    // The last event may be known before its text is: filters scan long texts on another thread.
-    while (!this.#isEnded && (this.#reading || !isFinished(stream))) {
-      if (stream.summary.failure) throw new UpstreamError(stream.summary.failure)
-      if (timers.isIdle && !this.#isStalled) return this.#endStalled()
-      this.#reading ??= stream.next()
-      const waitMs = stream.summary.isComplete ? usageGraceMs : timers.waitMs
-      const text = await this.#waiter.wait(this.#reading, waitMs)
-      if (text === null) return null
-      if (text !== timedOut) this.#reading = null
-      timers.update()
-      if (timers.isGraceOver || (text === timedOut && stream.summary.isComplete)) return this.#close()
-      if (text !== timedOut && text !== '') return text
-      if (timers.isHeartbeatDue) return this.#heartbeat
-    }
-    return null
-  }
-
-  /** Returns how long the client took to read. */
-  recordSent(): number {
-    return this.#timers.recordSent()
-  }
-
-  async #close(): Promise<string> {
-    this.#isEnded = true
-    return await this.#stream.close()
-  }
-
-  /** Ends a stream that makes no progress: complete if everything was received, otherwise with a timeout. */
-  async #endStalled(): Promise<string> {
-    this.#isStalled = true
-    const text = await this.#stream.close()
-    if (!this.#stream.summary.isComplete) this.#stream.summary.failure ??= idleTimeoutError().failure
-    return text
-  }
-}
+type OpenedAttempt = AcceptedAttempt<OpenedStream>
 
 /** A streamed reply until it ends, fails or is abandoned. */
-export class StreamSession {
+export class StreamSession implements EventListenerObject {
   readonly #gateway: Gateway
   readonly #request: Admitted<InferenceRequest>
-  #attempt: AcceptedAttempt<OpenedStream> | null = null
+  #attempt: OpenedAttempt | null = null
+  #texts: ClientTexts | null = null
+  /** The characters of the reply at its last checkpoint. */
+  #recordedCharacters = 0
   /** The end or an error was sent to the client. */
   #ended = false
-  /** A heartbeat is due before the stream has opened. */
-  needsHeartbeat = false
-  /** The client read so slowly that the provider may have timed out. */
-  isClientSlow = false
 
   constructor(gateway: Gateway, request: Admitted<InferenceRequest>) {
     this.#gateway = gateway
     this.#request = request
     // The body is never read if the client disconnects before it starts.
-    request.httpRequest.signal.addEventListener('abort', () => void this.abandon(), { once: true })
+    request.httpRequest.signal.addEventListener('abort', this, { once: true })
   }
 
-  begin(attempt: AcceptedAttempt<OpenedStream>): void {
+  handleEvent(): void {
+    void this.abandon()
+  }
+
+  /** The texts for the client that follow those already received. */
+  begin(attempt: OpenedAttempt, heartbeat: string): ClientTexts {
+    const { stream } = attempt.reply
     this.#attempt = attempt
+    this.#texts = new ClientTexts(this.#gateway, heartbeat, stream)
     this.#request.attempts.firstTokenMs = performance.now() - this.#request.startedAt
-    if (this.#request.httpRequest.signal.aborted) return
-    let recordedCharacters = 0
-    this.#gateway.ledger.trackProgress(this.#request.id, () => {
-      const { summary } = attempt.reply.stream
-      if (summary.characters === recordedCharacters) return null
-      recordedCharacters = summary.characters
-      return buildCheckpoint(this.#gateway, this.#request, summary)
-    })
+    if (!this.#request.httpRequest.signal.aborted) this.#gateway.ledger.trackProgress(this.#request.id, this)
+    return this.#texts
+  }
+
+  buildCheckpoint(): string | null {
+    const summary = this.#attempt?.reply.stream.summary
+    if (!summary || summary.characters === this.#recordedCharacters) return null
+    this.#recordedCharacters = summary.characters
+    return buildCheckpoint(this.#gateway, this.#request, summary)
   }
 
   /** The last text, once the charge is durable. A reply that is not complete was interrupted. */
@@ -218,6 +166,7 @@ export class StreamSession {
 
   /** The client disconnected before the end. What was generated until then is charged. */
   async abandon(): Promise<void> {
+    this.#texts?.close()
     if (this.#ended) return
     const attempt = this.#attempt
     // The provider of the turn in progress.
@@ -234,7 +183,9 @@ export class StreamSession {
   #isUpstreamBlameless(error: unknown): boolean {
     if (error instanceof ShutdownError || isBlock(error)) return true
     const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'
-    return (isLate || this.isClientSlow) && this.#attempt?.reply.stream.summary.failure === null
+    return (
+      (isLate || this.#texts?.isClientSlow === true) && this.#attempt?.reply.stream.summary.failure === null
+    )
   }
 
   /** The tokens of an interrupted reply are free, because the client was sent an error. */

@@ -1,6 +1,6 @@
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
-import type { Timeout } from '../../platform/time/coarse-timer.ts'
+import type { CoarseTimer, Ticking } from '../../platform/time/coarse-timer.ts'
 import {
   ClientDisconnectedError,
   ShutdownError,
@@ -10,10 +10,11 @@ import {
 } from '../failures/errors.ts'
 
 /** One request to an upstream, until the reply is read, the client disconnects, or a timeout ends it. */
-export class UpstreamExchange {
+export class UpstreamExchange implements Ticking, EventListenerObject {
   readonly #controller = new AbortController()
   readonly signal = this.#controller.signal
-  readonly #timeout: Timeout
+  readonly #timer: CoarseTimer
+  #dueAt = Number.POSITIVE_INFINITY
   #timedOut = false
   #stopping = false
   readonly #client: AbortSignal
@@ -23,44 +24,53 @@ export class UpstreamExchange {
   traceHeaders: Readonly<Record<string, string>> | undefined
   /** Of the upstream's response. */
   status: number | null = null
-  readonly #onClientGone = () => this.#controller.abort()
-  readonly #onRequestEnd = () => this.abort()
 
   /** `exchanges` has those in progress, so that a shutdown can end them. */
   constructor(client: AbortSignal, { exchanges, timer }: Pick<Gateway, 'exchanges' | 'timer'>) {
     this.#client = client
     this.#openExchanges = exchanges
-    this.#timeout = timer.createTimeout(() => {
-      this.#timedOut = true
-      this.#controller.abort()
-    })
+    this.#timer = timer
+    timer.add(this)
     exchanges.add(this)
     if (client.aborted) this.#controller.abort()
-    else client.addEventListener('abort', this.#onClientGone)
+    else client.addEventListener('abort', this)
   }
 
   /** Replaces the current timeout. */
   setTimeout(ms: number): void {
-    this.#timeout.set(ms)
+    this.#dueAt = this.#timer.now() + ms
+  }
+
+  tick(now: number): void {
+    if (now < this.#dueAt) return
+    this.#dueAt = Number.POSITIVE_INFINITY
+    this.#timedOut = true
+    this.#controller.abort()
   }
 
   /** Ends the exchange with the request that it is a part of. */
   abortWith(request: AbortSignal): void {
     this.#request = request
-    request.addEventListener('abort', this.#onRequestEnd)
+    request.addEventListener('abort', this)
+  }
+
+  /** The client has disconnected, or the request has ended. */
+  handleEvent({ currentTarget }: Event): void {
+    if (currentTarget === this.#client) this.#controller.abort()
+    else this.abort()
   }
 
   /** Clears the timeout and stops listening to the client and the request. */
   release(): void {
-    this.#timeout.close()
+    this.#timer.remove(this)
     this.#openExchanges.delete(this)
-    this.#request?.removeEventListener('abort', this.#onRequestEnd)
-    this.#client.removeEventListener('abort', this.#onClientGone)
+    this.#request?.removeEventListener('abort', this)
+    this.#client.removeEventListener('abort', this)
   }
 
   /** The reply is read to its end even if the client disconnects. */
   outliveClient(): void {
-    this.#client.removeEventListener('abort', this.#onClientGone)
+    this.#client.removeEventListener('abort', this)
   }
 
   abort(): void {

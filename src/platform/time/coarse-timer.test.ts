@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { TestTimer } from '../../../test/support/clocks.ts'
 import { CoarseTimer, timedOut } from './coarse-timer.ts'
 
 describe('CoarseTimer', () => {
@@ -23,39 +22,9 @@ describe('CoarseTimer', () => {
 
   test('reports a timeout; the same work can be awaited again', async () => {
     const { promise, resolve } = Promise.withResolvers<string>()
-    const waiter = timer.createWaiter()
-    expect(await waiter.wait(promise, 10)).toBe(timedOut)
-    expect(await waiter.wait(promise, 10)).toBe(timedOut)
+    expect(await timer.wait(promise, 10)).toBe(timedOut)
+    expect(await timer.wait(promise, 10)).toBe(timedOut)
     resolve('late')
-    expect(await waiter.wait(promise, 1000)).toBe('late')
-    waiter.close()
-  })
-})
-
-describe('Timeout', () => {
-  const timer = new TestTimer()
-  afterAll(() => timer.stop())
-
-  test('runs once, after the time that was set last', () => {
-    let runs = 0
-    const timeout = timer.createTimeout(() => runs++)
-    timeout.set(10_000)
-    timer.advance(9000)
-    timeout.set(10_000)
-    timer.advance(9000)
-    expect(runs).toBe(0)
-    timer.advance(1001)
-    timer.advance(60_000)
-    expect(runs).toBe(1)
-    timeout.close()
-  })
-
-  test('does not run after it was closed', () => {
-    let runs = 0
-    const timeout = timer.createTimeout(() => runs++)
-    timeout.set(10_000)
-    timeout.close()
-    timer.advance(60_000)
-    expect(runs).toBe(0)
+    expect(await timer.wait(promise, 1000)).toBe('late')
   })
 })

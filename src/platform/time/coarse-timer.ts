@@ -1,7 +1,8 @@
-/** The result of `Waiter.wait` after a timeout. */
+/** The result of `CoarseTimer.wait` after a timeout. */
 export const timedOut = Symbol('timed out')
 
-interface Ticking {
+/** What has something to do after a time; `tick` is called several times a second. */
+export interface Ticking {
   tick(now: number): void
 }
 
@@ -27,30 +28,32 @@ export class CoarseTimer {
     return performance.now()
   }
 
-  /** Creates a waiter for repeated waits. The caller must close it. */
-  createWaiter(): Waiter {
-    return this.#add(new Waiter(this, (done) => this.#ticking.delete(done)))
-  }
-
-  /** Calls `run` each time that it was set and its time has passed. The caller must close it. */
-  createTimeout(run: () => void): Timeout {
-    return this.#add(new Timeout(this, run, (done) => this.#ticking.delete(done)))
-  }
-
-  #add<T extends Ticking>(ticking: T): T {
+  /** The caller must remove it. */
+  add(ticking: Ticking): void {
     this.#ticking.add(ticking)
     this.#timer ??= setInterval(() => this.tick(), this.#tickMs).unref()
-    return ticking
   }
 
-  /** The result of `work`, or `timedOut` after `ms`. */
-  async wait<T>(work: Promise<T>, ms: number): Promise<T | typeof timedOut> {
-    const waiter = this.createWaiter()
-    try {
-      return await waiter.wait(work, ms)
-    } finally {
-      waiter.close()
-    }
+  remove(ticking: Ticking): void {
+    this.#ticking.delete(ticking)
+  }
+
+  /** The result of `work`, or `timedOut` after `ms`. The work continues and can be awaited again. */
+  wait<T>(work: Promise<T>, ms: number): Promise<T | typeof timedOut> {
+    return new Promise((resolve, reject) => {
+      const wait = new Wait(this, this.now() + ms, resolve)
+      this.add(wait)
+      work.then(
+        (result) => {
+          this.remove(wait)
+          resolve(result)
+        },
+        (error: unknown) => {
+          this.remove(wait)
+          reject(error)
+        },
+      )
+    })
   }
 
   stop(): void {
@@ -65,67 +68,20 @@ export class CoarseTimer {
   }
 }
 
-/** Waits for one thing at a time. */
-export class Waiter {
+class Wait implements Ticking {
   readonly #timer: CoarseTimer
-  readonly #onClose: (waiter: Waiter) => void
-  #wakeAt = Number.POSITIVE_INFINITY
-  #wake: ((result: typeof timedOut) => void) | null = null
+  readonly #dueAt: number
+  readonly #resolve: (result: typeof timedOut) => void
 
-  constructor(timer: CoarseTimer, onClose: (waiter: Waiter) => void) {
+  constructor(timer: CoarseTimer, dueAt: number, resolve: (result: typeof timedOut) => void) {
     this.#timer = timer
-    this.#onClose = onClose
-  }
-
-  /** The result of `work`, or `timedOut` after `ms`. The work continues and can be awaited again. */
-  wait<T>(work: Promise<T>, ms: number): Promise<T | typeof timedOut> {
-    return new Promise((resolve, reject) => {
-      this.#wakeAt = this.#timer.now() + ms
-      this.#wake = resolve
-      work.then((result) => {
-        // It would hold the result in memory until the next wait.
-        if (this.#wake === resolve) this.#wake = null
-        resolve(result)
-      }, reject)
-    })
+    this.#dueAt = dueAt
+    this.#resolve = resolve
   }
 
   tick(now: number): void {
-    if (this.#wakeAt > now) return
-    this.#wakeAt = Number.POSITIVE_INFINITY
-    this.#wake?.(timedOut)
-  }
-
-  close(): void {
-    this.#onClose(this)
-    this.#wake = null
-  }
-}
-
-export class Timeout {
-  readonly #timer: CoarseTimer
-  readonly #run: () => void
-  readonly #onClose: (timeout: Timeout) => void
-  #dueAt = Number.POSITIVE_INFINITY
-
-  constructor(timer: CoarseTimer, run: () => void, onClose: (timeout: Timeout) => void) {
-    this.#timer = timer
-    this.#run = run
-    this.#onClose = onClose
-  }
-
-  /** Replaces the time that was set before. */
-  set(ms: number): void {
-    this.#dueAt = this.#timer.now() + ms
-  }
-
-  tick(now: number): void {
-    if (this.#dueAt > now) return
-    this.#dueAt = Number.POSITIVE_INFINITY
-    this.#run()
-  }
-
-  close(): void {
-    this.#onClose(this)
+    if (now < this.#dueAt) return
+    this.#timer.remove(this)
+    this.#resolve(timedOut)
   }
 }
