@@ -200,6 +200,8 @@ export interface ReplyReader {
  */
 export interface Relay {
   pass(frame: SseFrame): string
+  /** The text for the client of a chunk that is one event and resembles an earlier one; null if it must be read. */
+  passWhole?(chunk: string): string | null
   readonly summary: ReplySummary
   /** The upstream's stream ended: the remaining text. */
   close?(): string

@@ -23,12 +23,16 @@ import {
   maxChoices,
   parseChunk,
 } from './reply-reader.ts'
-import { buildSplice, type ChunkSplice, spliceChunk } from './splice.ts'
+import { buildSplice, type ChunkSplice, spliceAlike, spliceChunk } from './splice.ts'
 import { decodeUsage, findUsage, mergeUsage } from './usage.ts'
 
 export function createRelay(context: ReplyContext): Relay {
   return new ChatRelay(context)
 }
+
+/** Around the data of an event. */
+const eventStart = 'data: '
+const eventEnd = '\n\n'
 
 /** Most chunks only get a new prefix; chunks that may carry more than a text delta are parsed. */
 class ChatRelay implements Relay {
@@ -64,15 +68,27 @@ class ChatRelay implements Relay {
       const spliced = spliceChunk(this.#splice, data)
       if (spliced !== null) {
         this.#recordSplicedArguments(data, this.#splice)
-        const length = data.length - this.#splice.overhead
-        if (length > 0) {
-          this.summary.characters += length
-          this.summary.contentEvents++
-        }
+        this.#recordSpliced(data.length, this.#splice)
         return spliced
       }
     }
     return this.#readChunk(data.trim(), frame.event === 'error')
+  }
+
+  passWhole(chunk: string): string | null {
+    const { summary } = this
+    if (!this.#splice || this.#isDone || summary.failure || summary.isComplete) return null
+    if (!chunk.startsWith(eventStart) || !chunk.endsWith(eventEnd)) return null
+    const end = chunk.length - eventEnd.length
+    const spliced = spliceAlike(this.#splice, chunk, eventStart.length, end)
+    if (spliced !== null) this.#recordSpliced(end - eventStart.length, this.#splice)
+    return spliced
+  }
+
+  #recordSpliced(length: number, { overhead }: ChunkSplice): void {
+    if (length <= overhead) return
+    this.summary.characters += length - overhead
+    this.summary.contentEvents++
   }
 
   end(usage: Usage, cost: UsageCost): string {

@@ -1,3 +1,4 @@
+import { hasErrorField } from '../../platform/error-field.ts'
 import { asObject, asObjects, type JsonObject } from '../../platform/json/json-values.ts'
 import { copyPart } from '../../platform/text/copy-text.ts'
 import { countContentCharacters } from './normalize.ts'
@@ -83,18 +84,23 @@ export function buildSplice(
 
 /** The chunk for the client; null if it must be parsed. Markers only match keys: quotes in strings are escaped. */
 export function spliceChunk(splice: ChunkSplice, data: string): string | null {
-  const { around } = splice
-  const text = around && takeText(around, data)
-  if (around === null || text === null) return spliceOther(splice, data)
-  return around.relayedBefore + text + around.relayedAfter
+  return spliceAlike(splice, data, 0, data.length) ?? spliceOther(splice, data)
 }
 
-/** Null if the chunk differs in more than its text, or has escapes in it. */
-function takeText({ before, after }: ChunkAround, data: string): string | null {
-  const isAlike =
-    data.length >= before.length + after.length && data.startsWith(before) && data.endsWith(after)
-  const text = isAlike ? data.slice(before.length, -after.length) : null
-  return text === null || unsafeInString.test(text) ? null : text
+/** The chunk for the client from `start` to `end`; null if it differs from the last in more than its text, or has escapes in it. */
+export function spliceAlike(
+  { around }: ChunkSplice,
+  text: string,
+  start: number,
+  end: number,
+): string | null {
+  if (around === null) return null
+  const { before, after } = around
+  const contentStart = start + before.length
+  const contentEnd = end - after.length
+  if (contentEnd < contentStart || !text.startsWith(before, start) || !text.endsWith(after, end)) return null
+  const content = text.slice(contentStart, contentEnd)
+  return unsafeInString.test(content) ? null : around.relayedBefore + content + around.relayedAfter
 }
 
 /** Matches a character that ends a string, begins an escape, or is not allowed in one. */
@@ -129,7 +135,8 @@ function splitAtText(
   const at = rest.indexOf(content)
   const start = at + content.length
   const end = at === -1 ? -1 : findClosingQuote(rest, start)
-  if (end === -1) return null
+  // Every event with an error is searched for secrets.
+  if (end === -1 || hasErrorField(data)) return null
   return {
     before: copyPart(data.slice(0, prefix.length + start), data),
     after: copyPart(data.slice(prefix.length + end), data),

@@ -1,6 +1,8 @@
 import { listSecrets } from '../../catalog/credential.ts'
 import type { HeaderMap } from '../../catalog/provider-auth/scheme.ts'
-import { type FrameReader, SseError, type SseFrame } from '../../platform/http/sse.ts'
+import type { Relay } from '../../formats/wire-format.ts'
+import { hasErrorField } from '../../platform/error-field.ts'
+import { type FrameReader, SseError, type SseFrame, SseReader } from '../../platform/http/sse.ts'
 import { assertJsonBounds } from '../../platform/json/json-bounds.ts'
 import { JsonError } from '../../platform/json/json-error.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
@@ -52,32 +54,49 @@ export function redactUnparsed(text: string, secrets: readonly string[]): string
   )
 }
 
-/** A non-null `error` field. */
-const errorField = /"error"\s*(?::\s*[{["]|[,}])/
-
 /** Lazy, because few replies contain an error. */
 export type SecretSource = () => readonly string[]
 
 /** An error in a reply may quote the key. It is found in `skeleton`: megabytes of base64 need not be searched. */
 export function redactReply(text: string, secrets: SecretSource, skeleton = text): string {
-  return hasError(skeleton) ? redactUnparsed(text, secrets()) : text
-}
-
-/** Runs for every event of every stream, and a substring search is cheaper than a pattern. */
-function hasError(text: string): boolean {
-  return text.includes('"error"') && errorField.test(text)
+  return hasErrorField(skeleton) ? redactUnparsed(text, secrets()) : text
 }
 
 /** Redacts the events of a stream and limits the values in each. */
-export function redactFrames(frames: FrameReader, secrets: SecretSource, maxValues: number): FrameReader {
-  const redact = (list: SseFrame[]): SseFrame[] => {
-    for (const frame of list) {
-      assertBounds(frame.data, maxValues)
-      frame.data = redactReply(frame.data, secrets)
-    }
-    return list
+export class RedactedFrames implements FrameReader {
+  readonly #frames: FrameReader
+  readonly #secrets: SecretSource
+  readonly #maxValues: number
+
+  constructor(frames: FrameReader, secrets: SecretSource, maxValues: number) {
+    this.#frames = frames
+    this.#secrets = secrets
+    this.#maxValues = maxValues
   }
-  return { push: (bytes) => redact(frames.push(bytes)), end: () => redact(frames.end()) }
+
+  push(bytes: Uint8Array): SseFrame[] {
+    return this.#redact(this.#frames.push(bytes))
+  }
+
+  /** The text for the client if the relay passes the chunk as a whole; its events otherwise. */
+  pushTo(relay: Pick<Relay, 'passWhole'>, bytes: Uint8Array): string | SseFrame[] {
+    if (!relay.passWhole || !(this.#frames instanceof SseReader)) return this.push(bytes)
+    const text = this.#frames.decode(bytes)
+    const passed = this.#frames.isBetweenEvents ? relay.passWhole(text) : null
+    return passed ?? this.#redact(this.#frames.split(text))
+  }
+
+  end(): SseFrame[] {
+    return this.#redact(this.#frames.end())
+  }
+
+  #redact(frames: SseFrame[]): SseFrame[] {
+    for (const frame of frames) {
+      assertBounds(frame.data, this.#maxValues)
+      frame.data = redactReply(frame.data, this.#secrets)
+    }
+    return frames
+  }
 }
 
 function assertBounds(data: string, maxValues: number): void {

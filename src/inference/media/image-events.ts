@@ -6,7 +6,7 @@ import { JsonError } from '../../platform/json/json-error.ts'
 import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
 import { parseLongJson } from '../../platform/json/long-json.ts'
 import { unexpectedReplyError } from '../failures/errors.ts'
-import { redactFrames } from '../failures/redact-secrets.ts'
+import { RedactedFrames } from '../failures/redact-secrets.ts'
 import { readJsonBody } from '../upstream/decode-reply.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { UpstreamResponse } from '../upstream/send.ts'
@@ -36,7 +36,7 @@ async function* readFrames(
   exchange: UpstreamExchange,
   { response, secrets, maxBytes, maxValues }: UpstreamResponse,
 ): AsyncGenerator<SseFrame> {
-  const reader: FrameReader = redactFrames(new SseReader(), secrets, maxValues)
+  const reader: FrameReader = new RedactedFrames(new SseReader(), secrets, maxValues)
   let size = 0
   try {
     for await (const chunk of response.body ?? []) {

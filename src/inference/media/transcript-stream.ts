@@ -21,7 +21,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { SseReader } from '../../platform/http/sse.ts'
 import { UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
-import { redactFrames } from '../failures/redact-secrets.ts'
+import { RedactedFrames } from '../failures/redact-secrets.ts'
 import type { HeldText } from '../guard/held-text.ts'
 import type { MediaFilter } from '../guard/media-filter.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
@@ -174,7 +174,7 @@ export async function* readEvents(
   { response, secrets, maxBytes, maxValues }: UpstreamResponse,
   reader: TranscriptReader,
 ): AsyncGenerator<TranscriptEvent> {
-  const frames = redactFrames(new SseReader(), secrets, maxValues)
+  const frames = new RedactedFrames(new SseReader(), secrets, maxValues)
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength

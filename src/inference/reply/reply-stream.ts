@@ -3,10 +3,11 @@ import type { Usage, UsageCost } from '../../formats/call/usage.ts'
 import type { ReplySummary } from '../../formats/wire-format.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { freeBytes } from '../../platform/files/free-bytes.ts'
-import { type FrameReader, SseError } from '../../platform/http/sse.ts'
+import { SseError, type SseFrame } from '../../platform/http/sse.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import type { TimeSlicer } from '../../platform/time/time-slicer.ts'
 import { tooManyPartsError, unexpectedReplyError } from '../failures/errors.ts'
+import type { RedactedFrames } from '../failures/redact-secrets.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { EventEncoder } from './event-encoder.ts'
 import { type Awaitable, joinTexts } from './join-texts.ts'
@@ -65,7 +66,7 @@ const maxSliceBytes = 16 * 1024
 export class UpstreamStream implements ReplyStream {
   readonly #exchange: UpstreamExchange
   readonly #body: { read(): Promise<{ done: boolean; value?: Uint8Array }> }
-  readonly #frames: FrameReader
+  readonly #frames: RedactedFrames
   readonly #relay: ReplyRelay
   /** Shared by concurrent readers; null while nothing is read. */
   #pendingRead: Promise<string | null> | null = null
@@ -84,7 +85,7 @@ export class UpstreamStream implements ReplyStream {
     response: Response,
     relay: ReplyRelay,
     exchange: UpstreamExchange,
-    frames: FrameReader,
+    frames: RedactedFrames,
     { timeSlicer, bounds }: StreamLimits,
   ) {
     if (!response.body) throw unexpectedReplyError('The provider sent a response without a body.')
@@ -184,14 +185,21 @@ export class UpstreamStream implements ReplyStream {
     this.#bytes += bytes.length
     if (this.#bytes > this.#bounds.bytes)
       throw unexpectedReplyError('The reply from the provider is too large.')
-    return this.#pass(this.#frames.push(bytes))
+    const received = this.#frames.pushTo(this.#relay, bytes)
+    if (typeof received !== 'string') return this.#pass(received)
+    this.#countEvents(1)
+    return this.#checkBounds(received)
   }
 
-  #pass(frames: ReturnType<FrameReader['push']>): Awaitable<string> {
-    this.#events += frames.length
+  #countEvents(count: number): void {
+    this.#events += count
     const { events } = this.#bounds
     if (this.#events > events)
       throw unexpectedReplyError(`The reply from the provider has more than ${events} events.`)
+  }
+
+  #pass(frames: SseFrame[]): Awaitable<string> {
+    this.#countEvents(frames.length)
     const text = joinTexts(frames, (frame) => this.#relay.pass(frame))
     if (typeof text === 'string') return this.#checkBounds(text)
     return text.then((joined) => this.#checkBounds(joined))

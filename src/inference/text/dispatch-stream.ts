@@ -2,7 +2,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
 import { timeoutError, unexpectedReplyError } from '../failures/errors.ts'
-import { redactFrames } from '../failures/redact-secrets.ts'
+import { RedactedFrames } from '../failures/redact-secrets.ts'
 import { EventEncoder } from '../reply/event-encoder.ts'
 import { createRelay } from '../reply/relay.ts'
 import { EventStream, type ReplyStream, type StreamLimits, UpstreamStream } from '../reply/reply-stream.ts'
@@ -72,7 +72,7 @@ async function openStream(
     const events = decodeEvents(candidate, translation, body)
     return new EventStream(events.values(), createEncoder(), exchange, limits)
   }
-  const frames = redactFrames(createFrameReader(response, translation), secrets, maxValues)
+  const frames = new RedactedFrames(createFrameReader(response, translation), secrets, maxValues)
   return new UpstreamStream(response, createRelay(request, attempt), exchange, frames, limits)
 }
 

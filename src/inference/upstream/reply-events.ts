@@ -3,7 +3,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { FrameReader } from '../../platform/http/sse.ts'
 import { SseError } from '../../platform/http/sse.ts'
 import { unexpectedReplyError } from '../failures/errors.ts'
-import { redactFrames } from '../failures/redact-secrets.ts'
+import { RedactedFrames } from '../failures/redact-secrets.ts'
 import { markSignature } from '../reply/relay.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Attempt } from './attempt.ts'
@@ -33,7 +33,7 @@ export async function openEvents(
     const { body } = await receiveReply(gateway, exchange, translation, upstream)
     return decodeEvents(candidate, translation, body).values()
   }
-  const frames = redactFrames(createFrameReader(response, translation), secrets, maxValues)
+  const frames = new RedactedFrames(createFrameReader(response, translation), secrets, maxValues)
   return readEvents(gateway, response, frames, attempt)
 }
 

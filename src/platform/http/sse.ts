@@ -36,7 +36,21 @@ export class SseReader implements FrameReader {
   }
 
   push(bytes: Uint8Array): SseFrame[] {
-    const decoded = this.#decoder.decode(bytes, { stream: true })
+    return this.split(this.decode(bytes))
+  }
+
+  /** The first half of `push`. */
+  decode(bytes: Uint8Array): string {
+    return this.#decoder.decode(bytes, { stream: true })
+  }
+
+  /** Whether the next text begins an event. */
+  get isBetweenEvents(): boolean {
+    return this.#length === 0
+  }
+
+  /** The second half of `push`. */
+  split(decoded: string): SseFrame[] {
     const wasEmpty = this.#length === 0
     this.#length += decoded.length
     if (this.#length > this.#maxLength) throw new SseError('an event of the stream is too long')
