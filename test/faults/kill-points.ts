@@ -118,8 +118,8 @@ async function watchJournal(): Promise<void> {
 async function watchStreams(): Promise<void> {
   const { StreamSession } = await import('../../src/inference/text/stream-session.ts')
   const { begin, end } = StreamSession.prototype
-  StreamSession.prototype.begin = function (attempt, heartbeat) {
-    const texts = begin.call(this, attempt, heartbeat)
+  StreamSession.prototype.begin = function (opened, heartbeat) {
+    const texts = begin.call(this, opened, heartbeat)
     killIfArmed('after the first token')
     return texts
   }

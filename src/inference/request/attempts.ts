@@ -20,6 +20,18 @@ export interface AttemptedTranslation {
   access: UpstreamAccess
 }
 
+/** The same without the request that was sent, which may be long. */
+export function describeTranslation(translation: AttemptedTranslation): AttemptedTranslation {
+  const { wireFormat, upstreamRequest, isPassThrough, compression = null, access } = translation
+  return {
+    wireFormat,
+    upstreamRequest: { dropped: upstreamRequest.dropped },
+    isPassThrough,
+    compression,
+    access,
+  }
+}
+
 /** The progress of a request through the providers. Turns share those of their request. */
 export interface Attempts {
   failed: FailedAttempt[]

@@ -88,3 +88,12 @@ test('a rewritten request is encoded, not passed through, for an upstream of its
   expect(encoded.isPassThrough).toBe(false)
   expect(JSON.stringify(encoded.upstreamRequest)).not.toContain(secret)
 })
+
+test('a request whose text was released is measured and read as before', () => {
+  const content = parse(formats.chat, { messages: [{ role: 'user', content: 'Hello' }] })
+  const before = { size: content.measure(), tokens: content.promptTokens }
+  content.releaseText()
+  expect(content.verbatim).toBeNull()
+  expect({ size: content.measure(), tokens: content.promptTokens }).toEqual(before)
+  expect(content.call.messages).toHaveLength(1)
+})

@@ -42,8 +42,8 @@ export class RequestContent {
   #call: ModelCall | UndecodedCall
   /** In the client's format. */
   readonly body: JsonObject
-  /** The client's own text, as long as no stage has rewritten the call. */
-  readonly verbatim: RequestSource | null
+  /** The client's own text, as long as no stage has rewritten the call and it may still be sent. */
+  verbatim: RequestSource | null
   /** What remains known of that text afterwards. */
   readonly received: ReceivedFacts
   /** The call has content that the body does not have. */
@@ -95,6 +95,11 @@ export class RequestContent {
     if (this.#isExtended) return computeRequestSize(call, body, Buffer.byteLength(JSON.stringify(call)))
     const text = verbatim && body === verbatim.body ? verbatim.text : JSON.stringify(body)
     return computeRequestSize(call, body, Buffer.byteLength(text))
+  }
+
+  /** Once an upstream has begun to reply, nothing is sent as the client sent it: an open stream must not hold its text. */
+  releaseText(): void {
+    this.verbatim = null
   }
 
   /** The same request, to be encoded from its call, with other fields in its body. These are not part of the prompt. */

@@ -6,9 +6,10 @@ import { RedactedFrames } from '../failures/redact-secrets.ts'
 import { EventEncoder } from '../reply/event-encoder.ts'
 import { createRelay } from '../reply/relay.ts'
 import { EventStream, type ReplyStream, type StreamLimits, UpstreamStream } from '../reply/reply-stream.ts'
+import { describeTranslation } from '../request/attempts.ts'
 import type { Admitted, InferenceRequest } from '../request/inference-request.ts'
 import { createLoop, type ToolLoop } from '../tool-loop/loop.ts'
-import type { AcceptedAttempt, Attempt } from '../upstream/attempt.ts'
+import type { Attempt } from '../upstream/attempt.ts'
 import { buildUpstreamCall } from '../upstream/build-call.ts'
 import { assertFinished, decodeEvents, receiveReply } from '../upstream/decode-reply.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
@@ -19,6 +20,7 @@ import { simulateReply } from '../upstream/simulation.ts'
 import { Turn } from '../upstream/turn.ts'
 import { dispatchText } from './dispatch-text.ts'
 
+/** A stream that has begun. It does not refer to the request as it was sent, which may be long. */
 export interface OpenedStream {
   stream: ReplyStream
   /** Buffered until the first content; sent first. */
@@ -31,14 +33,17 @@ export interface OpenedStream {
 export function dispatchStream(
   gateway: Gateway,
   request: Admitted<InferenceRequest>,
-): Promise<AcceptedAttempt<OpenedStream>> {
+): Promise<OpenedStream> {
   const { limits } = gateway.settings
   return dispatchText(gateway, request, async (exchange, attempt) => {
     exchange.setTimeout(limits.first_byte)
     const loop = request.work ? createLoop({ gateway, request, exchange }) : null
     const stream = await openStream(gateway, exchange, attempt, request, loop)
     const buffered = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
-    if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
+    const { candidate, translation } = attempt
+    if (candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
+    request.attempts.translation = describeTranslation(translation)
+    request.content.releaseText()
     return { stream, ...buffered }
   })
 }
@@ -97,7 +102,7 @@ async function bufferUntilContent(
   exchange: UpstreamExchange,
   stream: ReplyStream,
   maxPending: number,
-): Promise<Omit<OpenedStream, 'stream'>> {
+): Promise<Pick<OpenedStream, 'pending' | 'refusal'>> {
   const { first_byte, first_content, idle, total } = gateway.settings.limits
   const deadline = gateway.timer.now() + first_content
   let pending = ''

@@ -6,7 +6,7 @@ import { createPipeline } from '../reply/transforms.ts'
 import type { InferenceRequest, Routed } from '../request/inference-request.ts'
 import { isVendorSdk } from '../request/vendor-sdk.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import type { AcceptedAttempt, Attempt } from '../upstream/attempt.ts'
+import type { Attempt } from '../upstream/attempt.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { withFailover } from '../upstream/failover.ts'
 import { type Translation, translate } from '../upstream/translate.ts'
@@ -18,13 +18,11 @@ export function dispatchText<R>(
   gateway: Gateway,
   request: Routed<InferenceRequest>,
   execute: ExecuteFn<R>,
-): Promise<AcceptedAttempt<R>> {
+): Promise<R> {
   return withFailover(gateway, request, {
     translate,
-    execute: async (exchange, candidate, translation) => {
-      const attempt = beginAttempt(request, candidate, translation)
-      return { ...attempt, reply: await execute(exchange, attempt) }
-    },
+    execute: (exchange, candidate, translation) =>
+      execute(exchange, beginAttempt(request, candidate, translation)),
   })
 }
 

@@ -28,7 +28,7 @@ export function dispatchWhole(
       drainAbandoned(gateway, request, exchange, replying)
     const reply = await replying
     exchange.release()
-    return reply
+    return { ...attempt, reply }
   })
 }
 

@@ -6,7 +6,6 @@ import { buildReplyHeaders, buildStreamHeaders, listDroppedFields } from '../rep
 import type { Admitted, InferenceRequest } from '../request/inference-request.ts'
 import { settleFailure } from '../settle/settle-failure.ts'
 import { resumeTools } from '../tool-loop/resume.ts'
-import type { AcceptedAttempt } from '../upstream/attempt.ts'
 import { dispatchStream, type OpenedStream } from './dispatch-stream.ts'
 import { StreamSession, streamBody } from './stream-session.ts'
 
@@ -37,7 +36,7 @@ export async function replyStreamed(
 async function openStream(
   gateway: Gateway,
   request: Admitted<InferenceRequest>,
-): Promise<AcceptedAttempt<OpenedStream>> {
+): Promise<OpenedStream> {
   if (request.work) {
     await augmentRequest(gateway, request)
     await resumeTools(gateway, request)

@@ -20,7 +20,6 @@ import type { Admitted, InferenceRequest } from '../request/inference-request.ts
 import { ignoreOutcome } from '../settle/observe.ts'
 import { buildCheckpoint, buildCost, computeCharge, endedWithError, settleOnce } from '../settle/settle.ts'
 import { addFileAnnotations } from '../settle/settle-failure.ts'
-import type { AcceptedAttempt } from '../upstream/attempt.ts'
 import type { OpenedStream } from './dispatch-stream.ts'
 import { drainUpstream, releaseConnection } from './drain.ts'
 
@@ -32,15 +31,15 @@ export async function* streamBody(
   gateway: Gateway,
   { format }: InferenceRequest,
   session: StreamSession,
-  opening: OpenedAttempt | Promise<OpenedAttempt>,
+  opening: OpenedStream | Promise<OpenedStream>,
 ): AsyncGenerator<string> {
   const { heartbeat } = format.replyCodec
   try {
     if (opening instanceof Promise) yield heartbeat
-    const attempt = opening instanceof Promise ? yield* withHeartbeats(gateway, heartbeat, opening) : opening
-    const texts = session.begin(attempt, heartbeat)
-    const { refusal } = attempt.reply
-    let text: string | null = takePending(attempt.reply)
+    const opened = opening instanceof Promise ? yield* withHeartbeats(gateway, heartbeat, opening) : opening
+    const texts = session.begin(opened, heartbeat)
+    const { refusal } = opened
+    let text: string | null = takePending(opened)
     while (text !== null) {
       if (text.length <= sliceLength) yield text
       else yield* sliceChunk(text)
@@ -78,13 +77,11 @@ async function* withHeartbeats<T>(
   }
 }
 
-type OpenedAttempt = AcceptedAttempt<OpenedStream>
-
 /** A streamed reply until it ends, fails or is abandoned. */
 export class StreamSession implements EventListenerObject {
   readonly #gateway: Gateway
   readonly #request: Admitted<InferenceRequest>
-  #attempt: OpenedAttempt | null = null
+  #opened: OpenedStream | null = null
   #texts: ClientTexts | null = null
   /** The characters of the reply at its last checkpoint. */
   #recordedCharacters = 0
@@ -103,17 +100,16 @@ export class StreamSession implements EventListenerObject {
   }
 
   /** The texts for the client that follow those already received. */
-  begin(attempt: OpenedAttempt, heartbeat: string): ClientTexts {
-    const { stream } = attempt.reply
-    this.#attempt = attempt
-    this.#texts = new ClientTexts(this.#gateway, heartbeat, stream)
+  begin(opened: OpenedStream, heartbeat: string): ClientTexts {
+    this.#opened = opened
+    this.#texts = new ClientTexts(this.#gateway, heartbeat, opened.stream)
     this.#request.attempts.firstTokenMs = performance.now() - this.#request.startedAt
     if (!this.#request.httpRequest.signal.aborted) this.#gateway.ledger.trackProgress(this.#request.id, this)
     return this.#texts
   }
 
   buildCheckpoint(): string | null {
-    const summary = this.#attempt?.reply.stream.summary
+    const summary = this.#opened?.stream.summary
     if (!summary || summary.characters === this.#recordedCharacters) return null
     this.#recordedCharacters = summary.characters
     return buildCheckpoint(this.#gateway, this.#request, summary)
@@ -121,7 +117,7 @@ export class StreamSession implements EventListenerObject {
 
   /** The last text, once the charge is durable. A reply that is not complete was interrupted. */
   async end(): Promise<string> {
-    const stream = this.#attempt?.reply.stream
+    const stream = this.#opened?.stream
     if (stream?.summary.failure) throw new UpstreamError(stream.summary.failure)
     if (!stream?.summary.isComplete) throw unexpectedReplyError('The connection to the provider was lost.')
     if (endedWithError(stream.summary))
@@ -153,7 +149,7 @@ export class StreamSession implements EventListenerObject {
     const clientError = this.#toClientError(error)
     explainError(this.#request, clientError)
     addFileAnnotations(this.#request, clientError)
-    const stream = this.#attempt?.reply.stream
+    const stream = this.#opened?.stream
     stream?.cancel()
     const isUpstreamBlameless = this.#isUpstreamBlameless(error)
     if (isUpstreamBlameless) ignoreOutcome(this.#gateway, this.#request)
@@ -168,13 +164,13 @@ export class StreamSession implements EventListenerObject {
   async abandon(): Promise<void> {
     this.#texts?.close()
     if (this.#ended) return
-    const attempt = this.#attempt
+    const stream = this.#opened?.stream
     // The provider of the turn in progress.
     const { candidate } = this.#request.attempts
-    if (attempt && candidate?.endpoint.provider.billsAbandoned) {
-      await this.#gateway.drainLimiter.tryRun(() => drainUpstream(this.#gateway, attempt.reply.stream))
-      void releaseConnection(this.#gateway, attempt.reply.stream)
-    } else attempt?.reply.stream.cancel()
+    if (stream && candidate?.endpoint.provider.billsAbandoned) {
+      await this.#gateway.drainLimiter.tryRun(() => drainUpstream(this.#gateway, stream))
+      void releaseConnection(this.#gateway, stream)
+    } else stream?.cancel()
     const outcome = this.#buildOutcome('cancelled', this.#computeCharge(), null)
     await settleOnce(this.#gateway, this.#request, outcome).catch(() => undefined)
   }
@@ -183,16 +179,13 @@ export class StreamSession implements EventListenerObject {
   #isUpstreamBlameless(error: unknown): boolean {
     if (error instanceof ShutdownError || isBlock(error)) return true
     const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'
-    return (
-      (isLate || this.#texts?.isClientSlow === true) && this.#attempt?.reply.stream.summary.failure === null
-    )
+    return (isLate || this.#texts?.isClientSlow === true) && this.#opened?.stream.summary.failure === null
   }
 
   /** The tokens of an interrupted reply are free, because the client was sent an error. */
   #computeCharge(isInterrupted = false): Charge {
-    if (!this.#attempt) return this.#request.work?.bill.close() ?? zeroCharge
-    const { summary } = this.#attempt.reply.stream
-    return computeCharge(this.#gateway, this.#request, summary, isInterrupted)
+    if (!this.#opened) return this.#request.work?.bill.close() ?? zeroCharge
+    return computeCharge(this.#gateway, this.#request, this.#opened.stream.summary, isInterrupted)
   }
 
   #buildCost(charge: Charge) {
@@ -200,7 +193,7 @@ export class StreamSession implements EventListenerObject {
   }
 
   #buildOutcome(status: Outcome['status'], charge: Charge, error: GatewayError | null): Outcome {
-    const summary = this.#attempt?.reply.stream.summary ?? null
+    const summary = this.#opened?.stream.summary ?? null
     return { status, charge, summary, error, firstTokenMs: this.#request.attempts.firstTokenMs }
   }
 

@@ -123,11 +123,16 @@ async function sendSigned(
   return {
     call,
     response,
-    secrets: () => collectSecrets(access, signature),
+    secrets: toSecretSource(access, signature),
     maxBytes: isUserNamed ? Math.min(maxUserNamedBytes, reply_bytes) : reply_bytes,
     maxValues: isUserNamed ? Math.min(maxUserNamedValues, reply_values) : reply_values,
     maxParts: reply_parts,
   }
+}
+
+/** A function of its own, because a closure in `sendSigned` would hold the whole request in memory. */
+function toSecretSource(access: ProviderAccess, signature: HeaderMap): SecretSource {
+  return () => collectSecrets(access, signature)
 }
 
 /** Rejects if the server cannot be connected to, before anything is sent; null if it was reached recently. */
