@@ -44,7 +44,11 @@ export class ClientTexts implements Ticking {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
-      this.#recordSent()
+      this.#sentAt = this.#timer.now()
+      // The time the client took to read is no idle time of the provider.
+      const took = this.#sentAt - this.#resolvedAt
+      this.#progressAt += took
+      if (took > this.#limits.heartbeat) this.isClientSlow = true
       this.#read(this.#sentAt)
     })
   }
@@ -68,14 +72,11 @@ export class ClientTexts implements Ticking {
     if (failure) this.#fail(new UpstreamError(failure))
     else if (hasEnded) this.#settle(null, now)
     else if (this.#isIdle(now)) void this.#end()
-    else this.#awaitText()
-  }
-
-  #awaitText(): void {
-    this.#reading ??= this.#stream.next()
-    if (this.#isAwaited) return
-    this.#isAwaited = true
-    this.#reading.then(this.#onText, this.#onError)
+    else {
+      this.#reading ??= this.#stream.next()
+      if (!this.#isAwaited) this.#reading.then(this.#onText, this.#onError)
+      this.#isAwaited = true
+    }
   }
 
   readonly #onText = (text: string | null): void => {
@@ -119,14 +120,6 @@ export class ClientTexts implements Ticking {
     const reject = this.#reject
     this.#resolve = this.#reject = null
     reject?.(error)
-  }
-
-  /** The time the client took to read is no idle time of the provider. */
-  #recordSent(): void {
-    this.#sentAt = this.#timer.now()
-    const took = this.#sentAt - this.#resolvedAt
-    this.#progressAt += took
-    if (took > this.#limits.heartbeat) this.isClientSlow = true
   }
 
   #recordProgress(now: number): void {

@@ -123,7 +123,8 @@ export class StreamSession implements EventListenerObject {
     if (endedWithError(stream.summary))
       throw unexpectedReplyError('The provider ended its reply with an error.')
     const charge = this.#computeCharge()
-    const end = await stream.end(charge.usage, this.#buildCost(charge))
+    const cost = buildCost(charge, this.#request.attempts.candidate, this.#request.work)
+    const end = await stream.end(charge.usage, cost)
     const text = this.#lossComment(stream) + end
     // From here on a disconnect changes nothing: the reply is complete.
     this.#ended = true
@@ -186,10 +187,6 @@ export class StreamSession implements EventListenerObject {
   #computeCharge(isInterrupted = false): Charge {
     if (!this.#opened) return this.#request.work?.bill.close() ?? zeroCharge
     return computeCharge(this.#gateway, this.#request, this.#opened.stream.summary, isInterrupted)
-  }
-
-  #buildCost(charge: Charge) {
-    return buildCost(charge, this.#request.attempts.candidate, this.#request.work)
   }
 
   #buildOutcome(status: Outcome['status'], charge: Charge, error: GatewayError | null): Outcome {
