@@ -333,7 +333,10 @@ describeOnEachDatabase(
         const tools = [{ type: 'web_search_20250305', name: 'web_search', allowed_domains: ['a.test'] }]
         const request = await prepare(server(), { format: 'messages', model: 'test/gpt', tools })
         expect(request.content.call.tools).toMatchObject([
-          { wireFormat: 'responses', value: { type: 'web_search', filters: { allowed_domains: ['a.test'] } } },
+          {
+            wireFormat: 'responses',
+            value: { type: 'web_search', filters: { allowed_domains: ['a.test'] } },
+          },
         ])
       })
 

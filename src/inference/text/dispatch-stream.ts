@@ -30,10 +30,7 @@ export interface OpenedStream {
 }
 
 /** The stream of the first candidate whose reply has begun. */
-export function dispatchStream(
-  gateway: Gateway,
-  request: Admitted<InferenceRequest>,
-): Promise<OpenedStream> {
+export function dispatchStream(gateway: Gateway, request: Admitted<InferenceRequest>): Promise<OpenedStream> {
   const { limits } = gateway.settings
   return dispatchText(gateway, request, async (exchange, attempt) => {
     exchange.setTimeout(limits.first_byte)

@@ -33,10 +33,7 @@ export async function replyStreamed(
   return response
 }
 
-async function openStream(
-  gateway: Gateway,
-  request: Admitted<InferenceRequest>,
-): Promise<OpenedStream> {
+async function openStream(gateway: Gateway, request: Admitted<InferenceRequest>): Promise<OpenedStream> {
   if (request.work) {
     await augmentRequest(gateway, request)
     await resumeTools(gateway, request)
