@@ -5,7 +5,7 @@ import { type DetectorSlug, detectorSlugs, detectors } from '../src/governance/f
 import { FilterSet } from '../src/governance/filters/filter-set.ts'
 import type { BuiltinRule, CustomRule } from '../src/governance/filters/rules.ts'
 import { measureMillis } from './cpu-time.ts'
-import { readLabeledSets } from './labelled-texts.ts'
+import { readLabeledSets } from './labeled-texts.ts'
 
 const place = { part: 'text', role: 'user', message: 0 } as const
 const customCount = 50

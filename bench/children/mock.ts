@@ -1,5 +1,5 @@
 // The mock upstream: a raw socket and prepared bytes, so that it uses little CPU.
-// The path selects the format, and the model the behaviour: `whole`, `embedding-<encoding>`, `image`, `stream-<events>-<ms between events>`, or `hold` (a stream that never ends).
+// The path selects the format, and the model the behavior: `whole`, `embedding-<encoding>`, `image`, `stream-<events>-<ms between events>`, or `hold` (a stream that never ends).
 import type { Socket } from 'bun'
 import type { UpstreamFormatName } from '../requests.ts'
 import { embeddingReplies, imageReply, type MockReply, replies } from './mock-replies.ts'

@@ -41,7 +41,7 @@ test('of two formats of a task, the one that the provider serves the model in', 
 })
 
 test('a task without a format is named', () => {
-  const provider = { ...findProvider('xai'), dialects: ['chat' as const] }
+  const provider = { ...findProvider('xai'), wireFormats: ['chat' as const] }
   expect(chooseFormats(provider, 'x-ai/grok-imagine-video', ['video'], false)).toEqual({
     missing: ['video at xai'],
   })

@@ -58,7 +58,7 @@ export function buildModel(
       ...toEndpoint(offer, context),
       ...readEndpointParameters(offer, traits.supported_parameters),
       ...readEndpointMedia(offer, main, media),
-      ...(choices[index]?.wireFormats && { wireFormats: choices[index].wireFormats }),
+      ...(choices[index]?.wireFormats && { dialects: choices[index].wireFormats }),
     })),
   }
   return { model, missingFormats: choices.flatMap(({ missing }) => missing) }

@@ -59,7 +59,7 @@ export const pages: Record<GenerateWireFormat, FormatPage> = {
     title: 'Messages',
     label: 'Messages',
     intro:
-      'Anthropic’s `POST /messages`. Anthropic’s SDKs and coding agents work with every model in the catalogue: set the base URL to your server and the API key to a Headgate key.',
+      'Anthropic’s `POST /messages`. Anthropic’s SDKs and coding agents work with every model in the catalog: set the base URL to your server and the API key to a Headgate key.',
     whole: {
       path: '/api/v1/messages',
       auth: apiKey,

@@ -88,7 +88,7 @@ describe('providers', () => {
     expect(provider({ api_key: 'own' })).toMatchObject({
       enabled: true,
       baseUrl: 'https://api.anthropic.com/v1',
-      dialects: ['messages'],
+      wireFormats: ['messages'],
       installation: { credential: { kind: 'token', token: 'own' } },
     })
     expect(provider({ base_url: 'http://127.0.0.1:9001' })).toMatchObject({

@@ -43,7 +43,7 @@ export class Metrics {
 
   readonly #computedCost = new Counter({
     name: 'headgate_cost_computed_usd_total',
-    help: 'Cost of replies at the catalogue prices, where the provider reported a cost too.',
+    help: 'Cost of replies at the catalog prices, where the provider reported a cost too.',
     labelNames: ['provider'],
     registers: [this.#registry],
   })

@@ -73,7 +73,7 @@ export const recordCeilings = {
   catalogue_edits: {
     defaultMax: 10_000,
     noun: 'edits',
-    owner: 'catalogue',
+    owner: 'catalog',
     table: 'catalogue_edits',
     column: 'name',
   },

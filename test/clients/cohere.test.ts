@@ -115,7 +115,7 @@ describe.each(textWireFormats)('the Cohere client over an upstream of format %s'
       },
     })
     const sent = lab().lastRequest().text
-    for (const part of ['The first document.', 'The second document.', 'colour']) expect(sent).toContain(part)
+    for (const part of ['The first document.', 'The second document.', 'color']) expect(sent).toContain(part)
   })
 })
 

@@ -93,12 +93,12 @@ describe.each(textWireFormats)('the Ollama client over an upstream of format %s'
     await client().chat({
       model,
       messages: [{ role: 'user', content: 'What is this?', images: [pixel] }],
-      format: { type: 'object', properties: { color: { type: 'string' } }, required: ['colour'] },
+      format: { type: 'object', properties: { color: { type: 'string' } }, required: ['color'] },
       options: { num_predict: 77, num_ctx: 4096 },
     })
     const sent = JSON.stringify(lab().lastRequest().json)
     expect(sent).toContain(pixel)
-    expect(sent).toContain('colour')
+    expect(sent).toContain('color')
     expect(sent).toContain('77')
     expect(sent).not.toContain('4096')
   })

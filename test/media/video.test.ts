@@ -286,7 +286,7 @@ describeOnEachDatabase('video jobs on the sandbox', (server) => {
     )
     expect((await createVideo(server(), { model: 'sandbox/none' })).status).toBe(400)
     const created = await createVideo(server(), { color: 'red' })
-    expect(created.headers.get('x-headgate-dropped')).toBe('colour')
+    expect(created.headers.get('x-headgate-dropped')).toBe('color')
     await runToEnd(server(), created.body.id)
     const headers = { 'x-headgate-strict': 'true' }
     expect((await createVideo(server(), { color: 'red' }, { headers })).status).toBe(400)

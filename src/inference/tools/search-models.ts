@@ -8,7 +8,7 @@ import { defineServerTool, type ToolRun } from './tool.ts'
 const name = 'experimental__search_models'
 const maxQueryLength = 200
 
-/** Searches the catalogue: the models that the key of the request can use. */
+/** Searches the catalog: the models that the key of the request can use. */
 export const searchModels = defineServerTool({
   name,
   formats: ['chat', 'messages', 'responses'],

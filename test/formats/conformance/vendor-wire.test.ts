@@ -10,7 +10,7 @@ import type { JsonObject } from '../../../src/platform/json/json-values.ts'
 import { cost, createContext, decodeFrames, parseFrames, replyModes, roundTripReply } from './round-trip.ts'
 import { createTarget } from './targets.ts'
 
-/** Recorded vendor behaviour that differs from the vendors' documentation. */
+/** Recorded vendor behavior that differs from the vendors' documentation. */
 
 const wireFormatsWithEventNames = new Set<GenerateWireFormat>(['messages', 'responses'])
 

@@ -147,7 +147,7 @@ describeOnEachDatabase('Guardrails', (server) => {
     ['switch not a boolean', { enable_free_model_training: 1 }, 'enable_free_model_training'],
     ['zdr not a boolean', { enforce_zdr_other: 'yes' }, 'enforce_zdr_other'],
     ['R12 unknown vendor', { enforce_zdr_vendor_e: true }, 'enforce_zdr_vendor_e'],
-    ['R12 unknown field', { color: 'red' }, 'colour'],
+    ['R12 unknown field', { color: 'red' }, 'color'],
     ['R12 field of the answer only', { created_at: '2028-01-01T00:00:00Z' }, 'created_at'],
   ]
 

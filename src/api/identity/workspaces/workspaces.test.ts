@@ -94,7 +94,7 @@ describeOnEachDatabase('Workspaces', (server) => {
       ['key ids not integers', { io_logging_api_key_ids: [1.5] }, 'io_logging_api_key_ids'],
       ['server tool unknown', { disabled_server_tools: ['service:time_travel'] }, 'disabled_server_tools'],
       ['flag not a boolean', { is_observability_broadcast_enabled: 1 }, 'is_observability_broadcast_enabled'],
-      ['R12 unknown field', { color: 'red' }, 'colour'],
+      ['R12 unknown field', { color: 'red' }, 'color'],
       ['R12 field of the answer only', { is_default: true }, 'is_default'],
       ['R12 budget setting', { include_byok_in_budgets: true }, 'include_byok_in_budgets'],
     ])('400 naming the field: %s', async (_, change, field) => {

@@ -72,7 +72,7 @@ describeOnEachDatabase('POST /files', (server) => {
         'purpose',
       ],
       ['a long field', `${filePart('x')}${field('purpose', 'x'.repeat(2000))}--b--`, type, 'purpose'],
-      ['R12 an unknown field', `${filePart('x')}${field('colour', 'red')}--b--`, type, 'colour'],
+      ['R12 an unknown field', `${filePart('x')}${field('color', 'red')}--b--`, type, 'color'],
       ['a field named __proto__', `${field('__proto__', 'x')}${filePart('x')}--b--`, type, '__proto__'],
       ['an unknown binary', `${filePart('\x00\x01\x02')}--b--`, type, 'file'],
       ['a long unknown binary', `${filePart(`\x00${'x'.repeat(10_000)}`)}--b--`, type, 'file'],

@@ -63,7 +63,7 @@ function isSide(side: number): boolean {
   return side >= minSide && side % 2 === 0
 }
 
-/** The scene in the colours of video. Beyond its edges, the last row and column go on: decoders cut them off. */
+/** The scene in the colors of video. Beyond its edges, the last row and column go on: decoders cut them off. */
 function createVideoPicture(scene: Scene): VideoPicture {
   const columns = countMacroblocks(scene.width)
   const colors = scene.palette.map(toVideoColor)

@@ -19,7 +19,7 @@ function readChunks(png: Uint8Array): Map<string, Buffer> {
   return chunks
 }
 
-/** The rows of a picture as colours in hexadecimal. */
+/** The rows of a picture as colors in hexadecimal. */
 function readPixels(png: Uint8Array, width: number): string[][] {
   const chunks = readChunks(png)
   const palette = chunks.get('PLTE')!.toString('hex').match(/.{6}/g)!
@@ -48,7 +48,7 @@ test('the same words and seed give the same picture, others another background',
   expect(firstPixel(await drawPicture({ ...options, text: 'B' }))).not.toBe(firstPixel(png))
 })
 
-test('a transparent background leaves only the words, in a colour', async () => {
+test('a transparent background leaves only the words, in a color', async () => {
   const chunks = readChunks(await drawPicture({ ...options, background: 'transparent' }))
   const alphas = chunks.get('tRNS')!
   expect(alphas.every((alpha) => alpha === 0)).toBe(true)

@@ -19,7 +19,7 @@ export interface PictureOptions {
 export const maxPictureSide = 4096
 const defaultQuality = 90
 
-/** A picture with the words of the text on a coloured or transparent background. */
+/** A picture with the words of the text on a colored or transparent background. */
 export async function drawPicture(options: PictureOptions): Promise<Uint8Array> {
   const { text, width, height, background, seed, format = 'png', quality = defaultQuality } = options
   for (const side of [width, height]) {

@@ -10,7 +10,7 @@ const deflateInThread = promisify(deflate)
 /** The rows repeat each other: more effort gains nothing. */
 const compressionLevel = 1
 
-/** Indexed colours, with the background transparent on request. */
+/** Indexed colors, with the background transparent on request. */
 export async function encodePng(scene: Scene, isTransparent: boolean): Promise<Uint8Array> {
   const pixels = await deflateInThread(await runInSlices(paintRows(scene)), { level: compressionLevel })
   return Buffer.concat([

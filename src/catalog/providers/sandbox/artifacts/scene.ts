@@ -10,7 +10,7 @@ export interface Scene {
   width: number
   height: number
   palette: Color[]
-  /** Colours of the palette from here on are the words; those before, the background. */
+  /** Colors of the palette from here on are the words; those before, the background. */
   firstInk: number
   /** Fills a row with indexes into the palette. */
   paintRow(y: number, row: Uint8Array): void

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { measureAccuracy } from '../src/governance/filters/corpus/accuracy.ts'
-import { readLabeledSets } from './labelled-texts.ts'
+import { readLabeledSets } from './labeled-texts.ts'
 
 test('labels of public corpora are those of the filters, and lists are injections', () => {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-corpus-'))
