@@ -20,7 +20,10 @@ export async function guardAddedMessages(
   return guarded.messages
 }
 
-/** As `guardAddedMessages`, for calls that the gateway runs: their arguments leave it, for a search engine or a server. */
+/**
+ * Does what `guardAddedMessages` does for calls that the gateway runs: their arguments leave it, for a search engine or
+ * a server.
+ */
 export async function guardAddedCalls(
   gateway: Gateway,
   request: GuardedRequest,
@@ -33,7 +36,7 @@ export async function guardAddedCalls(
   })
 }
 
-/** As `guardAddedMessages`, for tools: another server may have named and described them. */
+/** Does what `guardAddedMessages` does for tools: another server may have named and described them. */
 export async function guardAddedTools<T extends Tool>(
   gateway: Gateway,
   request: GuardedRequest,
@@ -61,12 +64,11 @@ async function guardAdded(
   return inspected.call
 }
 
-/** Not to be read twice. */
+/** Parts that were inspected already, so that they are not scanned twice. */
 const guardedParts = new WeakSet<object>()
 
 /**
- * As `guardAddedMessages`, for a request that a stage has changed: only the parts and tools are read that are not in
- * `before`, its call until then.
+ * Inspects a request that a stage has changed: only the parts and tools that are not in `before`, its previous call.
  */
 export async function guardChanges(
   gateway: Gateway,

@@ -12,7 +12,7 @@ export interface ReadableCall {
   restore(edited: ModelCall): ModelCall
 }
 
-/** Of one request; the others are not read. */
+/** Documents scanned per request; the others are not read. */
 const maxDocuments = 20
 const maxMilliseconds = 15_000
 

@@ -14,7 +14,7 @@ export interface TextFilter {
 }
 
 interface PlacedEdit extends Edit {
-  /** By how much the edits before it make the text longer. */
+  /** Characters that the edits before it add to the text. */
   growth: number
 }
 
@@ -67,7 +67,7 @@ export class HeldText {
     return this.#isWhole ? this.#scanWhole() : this.#scan(true)
   }
 
-  /** Where a character is after the edits; undefined if that is unknown. */
+  /** Maps the offset of a character to its offset after the edits; undefined if that is unknown. */
   mapOffset(offset: number): number | undefined {
     if ((this.#isWhole && this.isChanged) || this.#edits.length >= maxRecordedEdits) return undefined
     const last = this.#edits[countBefore(this.#edits, offset) - 1]
@@ -126,7 +126,7 @@ export class HeldText {
   }
 }
 
-/** By how much an edit makes the text longer. */
+/** Computes the characters that an edit adds to the text. */
 function growthOf({ start, end, label }: Edit): number {
   return label.length - (end - start)
 }
@@ -148,7 +148,7 @@ function looksLikeJson(text: string): boolean | null {
   return first === '' ? null : first === '{' || first === '['
 }
 
-/** Not between the two halves of a character. */
+/** Moves an end that would split a surrogate pair. */
 function avoidSplit(text: string, end: number): number {
   return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(end - 1, end + 1)) ? end - 1 : end
 }

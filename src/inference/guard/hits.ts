@@ -36,12 +36,12 @@ export async function completeHits({ log }: Gateway, request: RequestState): Pro
   }
 }
 
-/** For a request without a record. Resolves when they are durable. */
+/** Records the matches of a request without a record. Resolves when they are durable. */
 export async function recordHits(gateway: Gateway, request: RequestState): Promise<void> {
   await write(gateway, request.id, buildHitStatements(gateway, request, null))
 }
 
-/** Of a file that is sent to a vendor. */
+/** Records the matches of a file that is sent to a vendor. */
 export async function recordFileHits(
   gateway: Gateway,
   owner: HitOwner,

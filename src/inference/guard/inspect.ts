@@ -66,7 +66,7 @@ interface InspectedCall {
   otherTexts?: readonly PlacedText[]
 }
 
-/** What the rules find in a call, and the call as they redact it. */
+/** Finds the matches of the rules in a call, and redacts it. */
 export async function inspectCall(
   gateway: Gateway,
   { call, owner, rules, otherTexts = [] }: InspectedCall,
@@ -92,7 +92,7 @@ function collectUnknown({ call, body }: RequestContent): PlacedText[] {
   return values.length === 0 ? [] : [{ text: JSON.stringify(values), place }]
 }
 
-/** What the filters find, and each text as they redact it; null if it is unchanged. */
+/** Finds the matches of the filters, and redacts each text; null for a text that is unchanged. */
 export async function scanTexts(
   { scanner }: Gateway,
   filters: RuleSet,

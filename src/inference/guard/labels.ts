@@ -12,7 +12,7 @@ const repeatedFields = [
   ...['session_id', 'text', 'tool_choice'],
 ] as const
 
-/** What records, destinations and replies have of a request besides its prompt. */
+/** Texts of a request besides its prompt that records, destinations and replies repeat. */
 interface Labels {
   options: RequestOptions
   /** The fields of the body that have changed. */

@@ -45,7 +45,7 @@ export class MediaFilter {
     return editor.end()
   }
 
-  /** For a text that arrives in deltas; null if no filter can change it. */
+  /** Creates a filter for a text that arrives in deltas; null if no filter can change it. */
   hold(): HeldText | null {
     return this.#filter && new HeldText(this.#filter.createTextFilter('text'), false)
   }
@@ -63,7 +63,7 @@ class PieceEditor {
   readonly #pieces: readonly string[]
   readonly #starts: number[] = []
   readonly #edited: string[] = []
-  /** Of the piece that is being edited. */
+  /** Edits of the current piece. */
   #open: Edit[] = []
 
   constructor(pieces: readonly string[]) {

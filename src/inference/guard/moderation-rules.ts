@@ -34,7 +34,7 @@ function buildPluginRule(model: string | null): AppliedModeration {
   }
 }
 
-/** For the plugin. A guardrail without a model refuses requests with an error of its own. */
+/** Requires a model for the plugin. A guardrail without a model blocks requests with an error of its own. */
 export function requireModerationModel(model: string | null): string {
   if (model !== null) return model
   throw invalidFieldError(

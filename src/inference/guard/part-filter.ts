@@ -4,7 +4,7 @@ import type { TextPlace } from '../../formats/call/texts.ts'
 import type { ReplyFeature } from '../../formats/reply-losses.ts'
 import { HeldText, type TextFilter } from './held-text.ts'
 
-/** What a filter of a part needs of the filter of its reply. */
+/** The functions of a reply filter that the filters of its parts call. */
 export interface PartFilterContext {
   createTextFilter(part: TextPlace['part'], isFixed: boolean): TextFilter
   /** The object with its strings redacted. */
@@ -56,7 +56,7 @@ export class PartFilter {
     return deltas
   }
 
-  /** What was held back. */
+  /** Releases the deltas that were held back. */
   async end(): Promise<PartDelta[]> {
     const deltas: PartDelta[] = []
     for (const field of this.#fields) deltas.push(...toDelta(field, await field.text.end()))
@@ -85,7 +85,9 @@ export class PartFilter {
     return []
   }
 
-  /** Its offsets after the edits of the text; the form of its own wire format has those from before. */
+  /**
+   * Moves a citation to its offsets after the edits of the text; the form of its own wire format has the earlier ones.
+   */
   #moveCitation(citation: Citation): Citation {
     const text = this.#fields.find(({ name }) => name === 'text')?.text
     if (!text?.isChanged || (citation.start === undefined && citation.end === undefined)) return citation

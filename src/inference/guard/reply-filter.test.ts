@@ -54,7 +54,7 @@ function createFilter(rules: FilterRules, hits: GuardrailHit[] = []): ReplyFilte
 type RelayParameters = Parameters<typeof createRelay>
 
 interface Relayed {
-  /** What the client has received after each frame of the upstream. */
+  /** The client's whole text after each frame of the upstream. */
   texts: string[]
   stream: string
   losses: string[]
@@ -186,7 +186,9 @@ describe.each(pairs)('R35 a streamed reply from %s to %s', (upstream, client) =>
   })
 })
 
-/** In any order: formats that write a tool call at its end may write it after a text. */
+/**
+ * Removes log probabilities and sorts the parts: formats that write a tool call at its end may write it after a text.
+ */
 function withoutLogprobs(reply: Reply): Reply {
   const text = JSON.stringify(reply, (key, value) => {
     if (key === 'logprobs') return undefined

@@ -106,7 +106,7 @@ export class ReplyFilter implements ReplyTransform {
     return events
   }
 
-  /** What a part has besides its texts. Ids stay: they connect calls and results. */
+  /** Redacts the fields of a part besides its texts. Ids stay: they connect calls and results. */
   async #redactContent(content: OutputPart): Promise<OutputPart> {
     switch (content.kind) {
       case 'tool-call':

@@ -17,7 +17,7 @@ export class ReplyInspector implements ReplyObserver {
     this.#rules = rules
   }
 
-  /** For each attempt. */
+  /** Begins again for another attempt. */
   restart(): this {
     this.#collector = new ReplyCollector()
     return this
@@ -27,7 +27,7 @@ export class ReplyInspector implements ReplyObserver {
     this.#collector.add(event)
   }
 
-  /** Before the filters that change a reply. */
+  /** Creates a transform that collects the reply, to run before the filters that change it. */
   toTransform(): ReplyTransform {
     return {
       transform: (event) => {

@@ -21,7 +21,7 @@ import { limitError } from './limit-error.ts'
 interface AdmitOptions {
   /** Settles the hold: this node, or a job. */
   owner?: string
-  /** What the steps of its plugins and tools may cost besides; null if it has none. */
+  /** Worst-case cost of the steps of plugins and tools, besides the first turn; null if there are none. */
   steps?: Amounts | null
 }
 
@@ -55,7 +55,7 @@ export function estimateHold(
   return { plan: pricedPlan, size, estimate: { amount, byok, free: buildFreeLimit(request, pricedPlan) } }
 }
 
-/** For token counts and cache hits: limits are checked, but nothing is held and no usage is counted. */
+/** Admits a token count or a cache hit: limits are checked, but nothing is held and no usage is counted. */
 export async function admitFree<R extends RequestState>(
   gateway: Gateway,
   request: Routed<R>,

@@ -16,7 +16,7 @@ export function holdFee(gateway: Gateway, request: Admitted, nanos: bigint): Pro
   return extend(request, (funds) => funds.reserveFee(gateway, nanos))
 }
 
-/** What a turn may cost must stay available while tools run. */
+/** Keeps the cost of the next turn available while tools run. */
 export function protectTurn(gateway: Gateway, turn: Admitted): void {
   turn.hold.funds?.protectTurn(estimateHold(gateway, turn, turn.plan).estimate)
 }
@@ -33,7 +33,7 @@ async function extend(
   }
 }
 
-/** What is held and not charged yet. */
+/** Computes the part of the hold that is not charged yet. */
 export function remainingHold({ work, hold }: Admitted): Amounts {
   const held = hold.funds?.held ?? hold.amounts
   if (!work) return held

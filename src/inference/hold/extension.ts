@@ -7,7 +7,7 @@ import type { Limit } from '../../ledger/ledger-state.ts'
 import { utcDay } from '../../platform/time/time.ts'
 import type { LimitedRequest } from './limit-error.ts'
 
-/** What is known of the request that holds are placed for. */
+/** The facts of a request that its holds depend on. */
 export interface FundedRequest extends LimitedRequest {
   id: string
   startedAt: number
@@ -16,7 +16,7 @@ export interface FundedRequest extends LimitedRequest {
   httpRequest: Request
 }
 
-/** After the longest reply: time to drain it and to wait for an unavailable database. */
+/** Milliseconds that a hold outlasts the longest reply: time to drain it and to wait for an unavailable database. */
 export const holdGraceMs = 600_000
 
 /** A hold besides that of the request itself. */

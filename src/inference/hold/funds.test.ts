@@ -125,7 +125,7 @@ class Scene {
     }
   }
 
-  /** With a hold of its own, and that of the reply it sends. */
+  /** Admits a request with steps: its own hold, and one for its turn. */
   async admit(funds: Funds, id: string, turn: bigint, steps = 0n): Promise<void> {
     expect(await funds.admitWithSteps(this.gateway, this.buildAdmission(id, turn), amount(steps))).toBeNull()
   }

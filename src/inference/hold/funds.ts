@@ -21,7 +21,7 @@ import { type HeldAmounts, nothingHeld, RequestHold, releaseHold } from './reque
 /** Holds that replace those of a request, and of the requests on whose behalf it is made. */
 interface Change {
   own: Amounts
-  /** Of each outer request, the nearest first. */
+  /** Amounts of each outer request, the nearest first. */
   outer: readonly Amounts[]
   /** The first holds of requests. */
   admissions: readonly AdmitOperation[]
@@ -31,9 +31,9 @@ interface Change {
 type BuildChangeFn = () => Change | null
 
 /**
- * What is held for a request that pays for more than one thing: its turns, its plugins and tools, and the requests made
- * on its behalf, which draw on it. When a limit is reached because of the holds of others, it waits for its turn,
- * and then keeps nothing but what it has paid.
+ * The holds of a request that pays for more than one thing: its turns, its plugins and tools, and the requests made on
+ * its behalf, which draw on it. When a limit is reached because of the holds of others, the request waits for its turn
+ * in the queue, and then keeps a hold only for what it has paid.
  */
 export class Funds {
   readonly #request: FundedRequest
@@ -42,9 +42,9 @@ export class Funds {
   /** Null until the request has a bill. */
   bill: Bill | null
   readonly #hold: RequestHold
-  /** What its next turn needs, which nothing else may use. */
+  /** The cost of its next turn, which nothing else may use. */
   #turn = noAmounts
-  /** For fees: all so far, whether they are on the bill or not. */
+  /** All fees reserved so far, whether they are on the bill or not. */
   #reservedFees = 0n
   #hasPaidOthers = false
   /** The limit that left the least on admission. */
@@ -70,7 +70,7 @@ export class Funds {
     return this.#outers.length > 0 || this.#hold.current.id !== null
   }
 
-  /** What it has paid and will be charged for. */
+  /** Amounts that the request has paid and will be charged for. */
   get #paid(): Amounts {
     if (!this.bill) return noAmounts
     const { charge, fees } = this.bill
@@ -86,7 +86,7 @@ export class Funds {
     return (this.bill !== null && this.bill.lines.length > 0) || !isNothing(this.#paid)
   }
 
-  /** Before its admission, when it pays for something that decides how it is sent. */
+  /** Holds the cost of a turn before admission, when the request pays for something that decides how it is sent. */
   async reserveAhead(gateway: Gateway, turn: Amounts): Promise<void> {
     this.#turn = turn
     await this.#require(gateway, noAmounts)
@@ -243,7 +243,7 @@ export class Funds {
     })
   }
 
-  /** Its own request, or one on whose behalf it is made. */
+  /** Whether the request, or one on whose behalf it is made, has ended. */
   get #hasEnded(): boolean {
     return this.#family.some((funds) => funds.#isClosed)
   }
@@ -267,7 +267,9 @@ export class Funds {
     throw new ClientDisconnectedError()
   }
 
-  /** If the result is lost, it is unknown which holds exist: the ledger releases the new ones, and this the old ones. */
+  /**
+   * Replaces holds. A lost result leaves unknown which exist: the ledger releases the new ones, and this the old ones.
+   */
   async #exchange(gateway: Gateway, exchange: () => Promise<Rejection | null>): Promise<Rejection | null> {
     try {
       return await exchange()
@@ -277,7 +279,7 @@ export class Funds {
     }
   }
 
-  /** Until its holds are placed, or with the limit that they exceed. */
+  /** Waits until the holds are placed, or resolves with the limit that they exceed. */
   async #wait(gateway: Gateway, attempt: () => Promise<Rejection | null>): Promise<Rejection | null> {
     const { signal } = this.#request.httpRequest
     const family = this.#family
@@ -298,7 +300,7 @@ export class Funds {
     })
   }
 
-  /** With the funds that it draws on, the nearest first. */
+  /** These funds and those that they draw on, the nearest first. */
   get #family(): Funds[] {
     return [this, ...this.#outers]
   }
@@ -319,7 +321,7 @@ export class Funds {
     return { op, after }
   }
 
-  /** To what it has paid, or to nothing if its request ends meanwhile: nothing else would release it. */
+  /** Reduces the hold to what was paid, or to nothing if the request ends meanwhile: nothing else would release it. */
   async #shrink(gateway: Gateway): Promise<void> {
     const paid = this.#paid
     if (coversAmounts(paid, this.held)) return
@@ -332,7 +334,7 @@ export class Funds {
     if (this.#isClosed) await this.#hold.release(gateway)
   }
 
-  /** What a request without a record has paid others for is on the bill of the request that it is made for. */
+  /** Moves the lines of a request without a record to the bill of the request that it is made for. */
   passLines(): void {
     const outerBill = this.#outers[0]?.bill
     if (outerBill) for (const line of this.bill?.takeUnrecorded() ?? []) outerBill.addNested(line)

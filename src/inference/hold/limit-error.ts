@@ -24,7 +24,7 @@ const limitCodeSet: ReadonlySet<ErrorCode> = new Set(Object.values(limitCodes))
 
 /** The request that a limit does not allow. */
 export interface LimitedRequest {
-  /** When it arrived. */
+  /** Arrival, in milliseconds since the epoch. */
   at: number
   format: { task: TaskName }
 }
@@ -51,7 +51,7 @@ const limitReachedMessages: Record<LimitKind, (window: string) => string> = {
   guardrail: (window) => `The ${window} budget of a guardrail is reached.`,
 }
 
-/** How a request of each task can be made cheaper. */
+/** Advice on making a request of each task cheaper. */
 const savingAdvice: Record<TaskName, string> = {
   text: 'Lower max_tokens or shorten the prompt.',
   embeddings: 'Send fewer or shorter inputs.',
@@ -79,7 +79,7 @@ export function limitError({ at, format }: LimitedRequest, rejection: Rejection)
   })
 }
 
-/** Without an exponent, which very small numbers are printed with. */
+/** Formats an amount without an exponent, which JavaScript prints very small numbers with. */
 function formatUsd(nanos: bigint): string {
   const digits = nanos.toString().padStart(10, '0')
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`.replace(/\.?0+$/, '')

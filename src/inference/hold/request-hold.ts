@@ -10,11 +10,11 @@ export interface HeldAmounts extends Amounts {
 
 export const nothingHeld: HeldAmounts = { id: null, ...noAmounts }
 
-/** What is held for a request besides its own hold, and what the hold queue has to know about it. */
+/** The hold of a request besides its own, with the state that the hold queue needs. */
 export class RequestHold {
   readonly #request: FundedRequest
   #current = nothingHeld
-  /** How many requests wait that keep it meanwhile. */
+  /** The number of waiting requests that retain this hold. */
   #waiters = 0
 
   constructor(request: FundedRequest) {
@@ -50,7 +50,7 @@ export class RequestHold {
     if (id !== null) await releaseHold(gateway, this.#request, id)
   }
 
-  /** Without waiting for it. One that cannot be released now is released once it has expired. */
+  /** Starts the release without waiting for it. A hold that cannot be released now is released once it has expired. */
   releaseLater(gateway: Gateway): void {
     this.release(gateway).catch((err: unknown) => this.logFailure(gateway, err))
   }

@@ -64,11 +64,11 @@ interface StoredRoutes {
   routes: Map<string, Route>
 }
 
-/** Of plain requests. The context of a key is replaced when anything about it changes. */
+/** Routes of plain requests. The context of a key is replaced when anything about it changes. */
 const routesByContext = new WeakMap<KeyContext, StoredRoutes>()
-/** Of one key. */
+/** Routes stored for one key. */
 const maxRoutes = 100
-/** A name is as long as the client likes: its suffixes can be repeated. */
+/** Characters of a name in the cache: a client can repeat suffixes without limit. */
 const maxNameLength = 256
 
 function findRoute(gateway: Gateway, request: RequestState): Route {

@@ -5,8 +5,8 @@ import type { RoutingDecision } from '../routing/decide.ts'
 import { isWithinContext } from '../routing/filter.ts'
 
 /**
- * For a prompt that fits nowhere and is to be compressed: the candidates with a context of at least half of what it
- * needs, otherwise those with the largest.
+ * Selects candidates for a prompt that fits nowhere and is to be compressed: those with a context of at least half of
+ * what it needs, otherwise those with the largest.
  */
 export function preferRoomiest(
   { content }: RequestState,

@@ -16,7 +16,7 @@ export class ClientTexts implements Ticking {
   /** Settle the promise of `next`; null while the client reads. */
   #resolve: ((text: string | null) => void) | null = null
   #reject: ((error: unknown) => void) | null = null
-  /** What arrives while the client reads a heartbeat stays here. */
+  /** The read in progress, which outlasts a heartbeat: a text that arrives meanwhile is sent next. */
   #reading: Promise<string | null> | null = null
   #isAwaited = false
   #isEnded = false
@@ -39,7 +39,7 @@ export class ClientTexts implements Ticking {
     timer.add(this)
   }
 
-  /** What the client is sent next; null at the end. To be called when the client has read the last text. */
+  /** Resolves with the next text for the client; null at the end. Called when the client has read the last text. */
   next(): Promise<string | null> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve

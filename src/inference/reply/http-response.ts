@@ -49,7 +49,7 @@ function* slicePieces(pieces: readonly string[]): Generator<string> {
   for (const piece of pieces) yield* sliceText(piece, sliceLength)
 }
 
-/** What is written to a client at once: the runtime copies what the client does not read yet. */
+/** Characters written to a client at once: the runtime copies what the client does not read yet. */
 export const sliceLength = 64 * 1024
 
 /** A long chunk in parts that are written one by one. */

@@ -71,7 +71,7 @@ test('an error that a transform throws ends the stream as it is, not as a failur
 const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'vendor-model' }
 const secret = 'sk-vendor-secret-0123456789'
 
-/** What the client is sent of a stream that arrives in these chunks, and what is known of the reply then. */
+/** Relays a stream that arrives in these chunks: the text for the client, and the summary of the reply. */
 async function relay(chunks: readonly Uint8Array[]) {
   const exchange = new UpstreamExchange(new AbortController().signal, {
     exchanges: new Set(),

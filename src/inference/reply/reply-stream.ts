@@ -27,7 +27,7 @@ export interface ReplyStream {
   cancel(): void
 }
 
-/** How long the usage is waited for after the end of a reply; nothing else can follow. */
+/** Milliseconds to wait for the usage after the end of a reply; nothing else can follow. */
 export const usageGraceMs = 1000
 
 /** Whether the reply is complete and its usage was reported. */
@@ -37,11 +37,11 @@ export function isFinished({ summary }: ReplyStream): boolean {
 
 /** Limits of a reply; beyond them it fails. */
 export interface ReplyBounds {
-  /** Of a stream, as received. */
+  /** Bytes of a stream, before it is decoded. */
   bytes: number
   events: number
   parts: number
-  /** Of the content: some formats repeat all of it at the end. */
+  /** Characters of the content: some formats repeat all of it at the end. */
   characters: number
 }
 

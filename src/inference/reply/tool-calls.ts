@@ -17,7 +17,7 @@ export function recordToolCall(summary: ReplySummary, event: ReplyEvent): void {
   }
 }
 
-/** By choice and part, because a linear search for every delta would be quadratic. */
+/** Tool calls by choice and part, because a linear search for every delta would be quadratic. */
 const callsByPart = new WeakMap<ReplySummary, Map<string, ToolCallSummary>>()
 
 function addCall(summary: ReplySummary, call: ToolCallSummary): void {

@@ -8,7 +8,7 @@ export interface ReplyTransform {
   transform(event: ReplyEvent): Awaitable<ReplyEvent[]>
   /** The events still buffered when the upstream has ended. */
   end(): Awaitable<ReplyEvent[]>
-  /** What it has removed from the reply so far. */
+  /** Features that it has removed from the reply so far. */
   readonly losses?: ReadonlySet<ReplyFeature>
 }
 
@@ -70,7 +70,7 @@ export class ReplyPipeline {
     return this.#enqueue(() => this.#end())
   }
 
-  /** For replies that are passed through and decoded only for the observers. */
+  /** Passes events to the observers when the reply is passed through and decoded only for them. */
   observe(events: readonly ReplyEvent[]): void {
     for (const observer of this.#observers) for (const event of events) observer.add(event)
   }

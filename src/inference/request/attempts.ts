@@ -10,12 +10,12 @@ import type { Candidate } from '../routing/candidate.ts'
 import type { UpstreamAccess } from '../upstream/access.ts'
 import type { PipelineStage } from './work.ts'
 
-/** What failover and records need to know of a request encoded for one upstream. */
+/** Facts of a request encoded for one upstream, for failover and records. */
 export interface AttemptedTranslation {
   wireFormat: { name: WireFormatName }
   upstreamRequest: { dropped: string[] }
   isPassThrough: boolean
-  /** How the prompt was shortened. */
+  /** The stage that shortened the prompt. */
   compression?: PipelineStage | null
   access: UpstreamAccess
 }
@@ -35,23 +35,23 @@ export function describeTranslation(translation: AttemptedTranslation): Attempte
 /** The progress of a request through the providers. Turns share those of their request. */
 export interface Attempts {
   failed: FailedAttempt[]
-  /** When the last attempt began; the arrival of the request until then. */
+  /** Start of the last attempt; before the first, the arrival of the request. */
   lastStartedAt: number
   /** The outcome of the last attempt is still to be recorded. */
   isOpen: boolean
-  /** Of the last attempt, and of the reply it led to. */
+  /** Spans of the last attempt, and of the reply it led to. */
   span: OpenSpan | null
   replySpan: OpenSpan | null
-  /** Of the current or last attempt. */
+  /** The candidate of the current or last attempt. */
   candidate: Candidate | null
   translation: AttemptedTranslation | null
-  /** Of the reply, if its content is logged or exported. */
+  /** Collected only if the content of the reply is logged or exported. */
   transcript: Transcript | null
-  /** From arrival to the first content of a stream. */
+  /** Milliseconds from arrival to the first content of a stream. */
   firstTokenMs: number | null
 }
 
-/** How a request ended. */
+/** The end of a request: its status, its charge and its reply. */
 export interface Outcome {
   status: GenerationStatus
   charge: Charge

@@ -36,15 +36,15 @@ export interface ReceivedFacts {
  * call: a rewritten request has no `verbatim`, so it is always encoded from its call.
  */
 export class RequestContent {
-  /** What a plain conversation is measured by; null for any other, and for one that was rewritten. */
+  /** Measures of a plain conversation; null for any other, and for one that was rewritten. */
   readonly plain: PlainPrompt | null
   readonly stream: boolean
   #call: ModelCall | UndecodedCall
-  /** In the client's format. */
+  /** The body in the client's format. */
   readonly body: JsonObject
   /** The client's own text, as long as no stage has rewritten the call and it may still be sent. */
   verbatim: RequestSource | null
-  /** What remains known of that text afterwards. */
+  /** Facts of the client's text that remain after it is released. */
   readonly received: ReceivedFacts
   /** The call has content that the body does not have. */
   readonly #isExtended: boolean
@@ -88,7 +88,7 @@ export class RequestContent {
     return this.plain ? estimatePlainTokens(this.plain) : estimatePromptTokens(this.call)
   }
 
-  /** Of the whole body, including what a preset or a stored conversation added. */
+  /** Measures the whole body, including what a preset or a stored conversation added. */
   measure(): RequestSize {
     if (this.plain && this.verbatim) return sizePlainPrompt(this.plain, Buffer.byteLength(this.verbatim.text))
     const { call, body, verbatim } = this
@@ -130,7 +130,7 @@ export class RequestContent {
   }
 }
 
-/** What a call was decoded from. */
+/** The body and the text that a call was decoded from. */
 interface ContentOrigin extends Pick<RequestContent, 'body' | 'verbatim' | 'received'> {
   isExtended?: boolean
 }

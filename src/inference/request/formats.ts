@@ -18,7 +18,7 @@ export const formats = {
     replyCodec: chat.client,
     wireFormat: chat,
   },
-  /** Not an upstream format: the prompt becomes a message. */
+  /** A format of clients only, not of upstreams: the prompt becomes a message. */
   completions: {
     name: 'completions',
     task: 'text',

@@ -40,27 +40,27 @@ export interface IncomingRequest {
   store?: RequestState['store']
   isNested?: true
   outer?: RequestState['outer']
-  /** What is held for the outer request: this one draws on it. */
+  /** The funds of the outer request, which this one draws on. */
   outerFunds?: Funds
   onSettled?: RequestState['onSettled']
-  /** What the client needs changed in every reply. */
+  /** Changes that the client needs in every reply. */
   replyTransforms?: RequestState['replyTransforms']
 }
 
-/** How a request ended, for those who act on its settlement. */
+/** The end of a request, for callbacks on its settlement. */
 export interface SettledReply {
   status: GenerationStatus
   summary: ReplySummary | null
-  /** Of the last attempt; null if there was none. */
+  /** The candidate of the last attempt; null if there was none. */
   candidate: Candidate | null
   upstreamWireFormat: string
   /** Fields of the request that the translation dropped. */
   dropped: string[]
-  /** Its charge, and those of the requests it has made. */
+  /** The charge of the request, and of the requests it has made. */
   cost: bigint
 }
 
-/** What routing, admission and records need to know of the format of a request. */
+/** The properties of a format that routing, admission and records read. */
 export interface RequestFormat {
   /** The name in records. */
   name: string
@@ -68,16 +68,16 @@ export interface RequestFormat {
   requestCodec?: Pick<ClientCodec, 'rejectsMandatoryReasoning'>
 }
 
-/** What routing and admission need to know of the content of a request. */
+/** The properties of the content of a request that routing and admission read. */
 export interface MeasuredContent {
-  /** What stages read instead of the call, where it is enough; null if the prompt is not plain. */
+  /** A short form that stages read instead of the call, where it is enough; null if the prompt is not plain. */
   readonly plain: PlainPrompt | null
   /** The prompt; for a task other than text, the text and media it consists of. */
   readonly call: ModelCall
   readonly stream: boolean
-  /** An estimate. */
+  /** An estimated number of tokens. */
   readonly promptTokens: number
-  /** In the client's format. */
+  /** The body in the client's format. */
   readonly body: JsonObject
   readonly received: ReceivedFacts
   measure(): RequestSize
@@ -95,9 +95,9 @@ export interface RoutingPlan extends RoutingDecision {
 
 /** The hold of an admitted request, and the first part of its generation. */
 export interface PlacedHold {
-  /** Of a request that pays for one reply. */
+  /** Amounts held for a request that pays for one reply. */
   amounts: Amounts
-  /** What is held for a request that may pay for more; null otherwise. */
+  /** The funds of a request that may pay for more; null otherwise. */
   funds: Funds | null
   /** The limit it left the least of; null if there is none. */
   nearest: NearestLimit | null
@@ -128,7 +128,7 @@ export interface RequestState {
   /** Arrival: milliseconds of the wall clock, and of the monotonic one. */
   at: number
   startedAt: number
-  /** For all attempts together, if it is shorter than the limits of any request. */
+  /** Milliseconds for all attempts together, if that is shorter than the limits of any request. */
   timeLimitMs: number | null
   /** Null if its spans are not read. */
   spans: SpanRecorder | null
@@ -145,25 +145,25 @@ export interface RequestState {
 
   /** The guardrails have been applied: its content may be sent. */
   isGuarded: true
-  /** What the guardrails found so far; null if they have nothing to look for. */
+  /** Matches of the guardrails so far; null if there are no rules to apply. */
   hits: GuardrailHit[] | null
-  /** Adds what is found only in a reply that has ended. */
+  /** Adds the matches that are found only in a reply that has ended. */
   completeHits: (() => Promise<void>) | null
-  /** Its plugins and server tools; null if it has none. */
+  /** Plugins and server tools; null if there are none. */
   work: RequestWork | null
-  /** What is held for it if it pays for more than one thing, or another request pays for it; null otherwise. */
+  /** The funds of a request that pays for more than one thing, or that another request pays for; null otherwise. */
   funds: Funds | null
-  /** Its rate limit has counted it, before admission. */
+  /** Whether its rate limit has counted it before admission. */
   isRateCounted: boolean
   /** Called once for each attempt. Replies are passed through unchanged only while there are no transforms. */
   replyTransforms: readonly (() => ReplyTransform)[]
-  /** As `replyTransforms`. They come last, whatever the other transforms add to the reply. */
+  /** Transforms that come last, after all of `replyTransforms`, whatever those add to the reply. */
   replyFilters: readonly (() => ReplyTransform)[]
   replyObservers: readonly (() => ReplyObserver)[]
-  /** Added to those of the reply. */
+  /** HTTP headers added to those of the reply. */
   replyHeaders: Readonly<Record<string, string>>
 
-  /** Where it may be sent; null until it is routed. */
+  /** The candidates it may be sent to; null until it is routed. */
   plan: RoutingPlan | null
   /** Null until it is admitted. */
   hold: PlacedHold | null

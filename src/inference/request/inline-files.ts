@@ -15,7 +15,7 @@ type Part = Message['parts'][number] | ToolResultPart['content'][number]
 /** A part that names one of this server's files. */
 interface FileReference {
   part: ImagePart | FilePart | VideoPart
-  /** As the client wrote it. */
+  /** The reference in the client's spelling. */
   text: string
   fileId: string
   isInToolResult: boolean
@@ -117,7 +117,7 @@ function isOtherHost(uri: string, request: Request): boolean {
   return host !== undefined && host !== parseRequestUrl(request).host
 }
 
-/** As much as the request itself could carry in base64. */
+/** Computes the bytes that the request itself could carry in base64. */
 function maxInlineBytesOf({ settings }: Gateway): number {
   return Math.floor((settings.limits.body_bytes * 3) / 4)
 }

@@ -47,7 +47,7 @@ function imageOptionsOf(part: Referring['part']): Pick<ImagePart, 'detail' | 'ca
   }
 }
 
-/** Without the folders that a name may contain. */
+/** Removes the folders that a name may contain. */
 function baseNameOf(filename: string): string {
   return filename.slice(filename.lastIndexOf('/') + 1)
 }

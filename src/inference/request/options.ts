@@ -5,11 +5,11 @@ import { listServiceHeaders } from '../../formats/synonyms.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
 
-/** How a request is to be served, as opposed to what is sent to the model. */
+/** Options of serving a request, as opposed to the content that is sent to the model. */
 export interface RequestOptions {
   /** Slugs, in the order they are tried. */
   models: string[]
-  /** What the first of them was, if it was a router model. */
+  /** The router model that the client named first, if it named one. */
   routed?: RoutedModel
   preferences: ProviderPreferences
   sessionId: string | null

@@ -48,7 +48,7 @@ const none: readonly never[] = []
 
 const noHeaders: Readonly<Record<string, string>> = {}
 
-/** What the body of a request was parsed to. */
+/** The result of parsing the body of a request. */
 interface Parsed<F extends RequestFormat, C extends MeasuredContent> {
   startedAt: number
   keyContext: KeyContext

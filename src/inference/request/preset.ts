@@ -158,7 +158,9 @@ const routingFields = new Set([
   ...['cache_enabled', 'cache_ttl_seconds'],
 ])
 
-/** For formats that nest the model parameters in a field; routing fields stay at the top level. */
+/**
+ * Creates a translation for formats that nest the model parameters in a field; routing fields stay at the top level.
+ */
 function translateNested(field: string, names: Readonly<Record<string, string>>) {
   return (preset: ActivePreset): JsonObject => {
     const config = translateTo('chat')(preset)
@@ -170,7 +172,7 @@ function translateNested(field: string, names: Readonly<Record<string, string>>)
   }
 }
 
-/** How a preset is merged into a body of one format. */
+/** The functions that merge a preset into a body of one format. */
 export interface PresetTarget {
   translate(preset: ActivePreset): JsonObject
   /** Adds the system prompt, unless the body already has one. */

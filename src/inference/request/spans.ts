@@ -18,7 +18,7 @@ export function recordSpans(
   return spans
 }
 
-/** Its own span is part of the event, so it is not exported here. */
+/** Creates a recorder without a sink: the request's own span is part of the event, so it is not exported here. */
 function createRecorder({ clock }: Gateway, { headers }: Request, startedAt: number): SpanRecorder {
   const context = readTraceContext(headers)
   const isPropagated = context !== null

@@ -15,7 +15,7 @@ export interface AppliedPlugin {
   settings: PluginSettings<PluginId>
   /** The request does not name it. */
   isDefault?: boolean
-  /** Neither the request nor the account names it: its models need it. */
+  /** Whether the models of the request need it, although neither the request nor the account names it. */
   isImplied?: boolean
 }
 
@@ -30,27 +30,27 @@ export interface PipelineStage {
   guardrail_scope?: string
 }
 
-/** What a request does besides one call of its model. */
+/** The steps of a request besides one call of its model. */
 export class RequestWork {
   plugins: readonly AppliedPlugin[]
   /** The plugins that the client switched off. */
   readonly disabled: ReadonlySet<PluginId>
-  /** What the client requested and cannot get, such as `plugins.web`. */
+  /** Fields that the client requested and that have no effect, such as `plugins.web`. */
   readonly dropped: string[] = []
   readonly stages: PipelineStage[] = []
-  /** What it costs besides the turn in progress. */
+  /** Costs besides those of the turn in progress. */
   readonly bill = new Bill()
   /** Calls of server tools: as the model requested them, and those that were run. */
   readonly toolCalls = { requested: 0, executed: 0, webSearches: 0, webFetches: 0 }
 
-  /** What the model will be sent, if a plugin replaces parts of the prompt that not every model can read. */
+  /** The call with placeholders for the files that a plugin replaces, which not every model can read. */
   routingCall: ModelCall | null = null
   /** The files that a plugin has parsed, as annotations. */
   readonly fileAnnotations: object[] = []
   /** Calls a model for a plugin; null until the plugins are prepared. */
   callModel: CallModelFn | null = null
 
-  /** Its server tools, ready to run; null if it has none. */
+  /** Server tools, ready to run; null if there are none. */
   tools: PreparedTools | null = null
 
   constructor(plugins: readonly AppliedPlugin[], disabled: ReadonlySet<PluginId> = new Set()) {
@@ -72,7 +72,7 @@ export class RequestWork {
     if (!this.findPlugin(id)?.isDefault) this.dropped.push(...names)
   }
 
-  /** For a task other than text, which the others do not act on. */
+  /** Drops the plugins that do not act on the task, if it is not text. */
   dropPluginsExcept(remaining: PluginId): void {
     for (const { id } of this.plugins) if (id !== remaining) this.dropPlugin(id)
   }

@@ -75,7 +75,7 @@ function describeFailure(failure: UpstreamFailure, describe: Description) {
   }
 }
 
-/** How the reply of the last attempt failed; null if it did not, or if no reply had begun. */
+/** Finds the failure of the last attempt after its reply began; null if there is none. */
 function findReplyFailure(
   attempts: readonly FailedAttempt[],
   cause: unknown,

@@ -60,7 +60,7 @@ export function readOutput({ reasoning }: ModelCall, transcript: Transcript): Tr
   return reasoning?.exclude ? { ...output, reasoning: null } : output
 }
 
-/** In the client's format; the oldest messages are truncated first. */
+/** Builds the logged prompt in the client's format; the oldest messages are truncated first. */
 export function buildInput(body: JsonObject, clipper: ContentClipper): EventInput {
   const content = findField(body, messageFields)
   if (content === undefined) return { prompt: asString(clipper.clip(firstPromptOf(body.prompt))) ?? '' }
@@ -80,7 +80,10 @@ function firstPromptOf(prompt: unknown): unknown {
   return Array.isArray(prompt) ? prompt[0] : prompt
 }
 
-/** As the client saw it: a provider's messages about the operator's account are not logged for workspaces. */
+/**
+ * Describes the error that the client received: a provider's messages about the operator's account are not logged for
+ * workspaces.
+ */
 function describeError(error: GatewayError, attempts: readonly FailedAttempt[]): JsonObject {
   const { row, metadata, cause } = error
   return {

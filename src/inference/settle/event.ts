@@ -16,7 +16,7 @@ import type { JsonObject } from '../../platform/json/json-values.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
 import { limitUser } from './event-trace.ts'
 
-/** What an event has beyond the record of its generation. A generation whose request is gone has little of it. */
+/** Details of an event beyond the record of its generation. A generation whose request is gone has few of them. */
 export interface EventDetails {
   trace: EventTrace
   key: Pick<ApiKey, 'name' | 'hash'>
@@ -86,12 +86,12 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
 
 const maxFilters = 100
 
-/** Without the text that matched. */
+/** Describes a match without the text that matched. */
 function toEventFilter({ rule, action, isEnforced, direction, part, count }: GuardrailHit): JsonObject {
   return { rule, action, enforced: isEnforced, direction, part, count }
 }
 
-/** By `api_type`, where the names differ. */
+/** Operation names by `api_type`, where the two differ. */
 const operationNames: Record<string, string> = {
   completions: 'chat',
   image: 'images',

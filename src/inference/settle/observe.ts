@@ -34,14 +34,14 @@ export function recordOutcome(gateway: Gateway, request: RequestState, outcome: 
   } else health.releaseTrial()
 }
 
-/** For a request that ended for a reason unrelated to the endpoint. */
+/** Ends an attempt without an outcome, for a request that ended for a reason unrelated to the endpoint. */
 export function ignoreOutcome({ routing }: Gateway, { attempts }: RequestState): void {
   const { candidate, isOpen } = attempts
   if (candidate && isOpen) routing.health.getOrCreate(candidate.id).releaseTrial()
   attempts.isOpen = false
 }
 
-/** Of the last attempt only. */
+/** Measures the last attempt only. */
 function measurePerformance(
   { startedAt, attempts: { lastStartedAt } }: RequestState,
   { firstTokenMs, charge }: Outcome,

@@ -28,14 +28,14 @@ import {
 import { buildEvent, readParameters } from './event.ts'
 import { buildEventTrace, deriveTrace } from './event-trace.ts'
 
-/** What is recorded of a request besides its generation. */
+/** The facts of a request that are recorded besides its generation. */
 export interface RecordSource {
-  /** What the client was sent, instead of a reply or in the middle of a stream. */
+  /** The error that the client received, instead of a reply or in the middle of a stream. */
   error: GatewayError | null
   summary: Pick<ReplySummary, 'toolCalls'> | null
-  /** What served it; null for a cached reply. */
+  /** The candidate that served the request; null for a cached reply. */
   candidate: Candidate | null
-  /** Its bill, if it used more than one reply of its model. */
+  /** Lines of the bill, if the request used more than one reply of its model. */
   lines?: readonly BillLine[]
 }
 
@@ -130,14 +130,17 @@ function readEventOutput({ content }: RequestState, transcript: Transcript): Eve
   return isEmpty ? null : output
 }
 
-/** What is still known of a request that is gone. */
+/** The stored facts of a request whose process has ended, or of a job. */
 export interface DetachedSource {
   /** The prompt, if it was stored. */
   input: EventInput | null
   errorMessage: string | null
 }
 
-/** As `buildRecordStatements`, for a job, and for a request whose process has ended. Throws if a query fails. */
+/**
+ * Builds the statements of `buildRecordStatements` for a job, and for a request whose process has ended. Throws if a
+ * query fails.
+ */
 export async function buildDetachedStatements(
   gateway: Gateway,
   settled: SettledGeneration,

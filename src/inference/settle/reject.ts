@@ -98,7 +98,7 @@ function findRejectedCaller(failure: GatewayError): Caller | null {
   }
 }
 
-/** As `rejectRequest`, for a request that could not be parsed or whose caller may not send it. */
+/** Records a request that could not be parsed or whose caller may not send it. */
 function recordUnparsed(gateway: Gateway, caller: Caller, httpRequest: Request, error: GatewayError): void {
   if (recordedIds.has(httpRequest) || httpRequest.signal.aborted || caller.key.kind !== 'inference') return
   gateway.rejectedRequests.add({

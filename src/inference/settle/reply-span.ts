@@ -5,7 +5,7 @@ import type { SpanAttributes, SpanRecorder } from '../../platform/tracing/span-r
 import type { Outcome } from '../request/attempts.ts'
 import type { RequestState } from '../request/inference-request.ts'
 
-/** Before its settlement: ends the spans of the last attempt and of the reply, and describes the request. */
+/** Ends the spans of the last attempt and of the reply before settlement, and describes the request. */
 export function recordReply(request: RequestState, spans: SpanRecorder, outcome: Outcome): void {
   const { candidate, span, replySpan } = request.attempts
   const { error, status, charge, summary } = outcome

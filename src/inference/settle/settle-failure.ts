@@ -36,7 +36,10 @@ export async function settleFailure(
 /** An error is sent as one text. */
 const maxAnnotationLength = 1024 * 1024
 
-/** So that a client that tries again need not have its files parsed again. No filter of replies reads an error. */
+/**
+ * Adds annotations to an error, so that a client that tries again need not have its files parsed again. No filter of
+ * replies reads an error.
+ */
 export function addFileAnnotations({ work, keyContext }: RequestState, error: GatewayError): void {
   const annotations = keyContext.contentRules?.output?.enforced ? [] : (work?.fileAnnotations ?? [])
   if (annotations.length > 0 && estimateJsonLength(annotations, maxAnnotationLength) <= maxAnnotationLength)

@@ -231,7 +231,7 @@ function releaseRequest(gateway: Gateway, request: Admitted, error: GatewayError
   }
 }
 
-/** What a settlement is created from, besides the request. */
+/** The facts that a settlement is created from, besides the request. */
 interface SettlementSource {
   candidate: Candidate
   outcome: Outcome
@@ -288,7 +288,9 @@ export function toFinishColumns(finish: ReplySummary['finishReasons'][number] | 
   }
 }
 
-/** What the translation of the request dropped, and what that of the reply did. */
+/**
+ * Joins the fields that the translation of the request dropped, and the features that the translation of the reply did.
+ */
 export function encodeDropped(ofRequest: string[] = [], ofReply: string[] = []): string | null {
   const count = ofRequest.length + ofReply.length
   return count === 0 ? null : JSON.stringify([...ofRequest, ...ofReply])

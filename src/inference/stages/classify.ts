@@ -18,7 +18,7 @@ import { planRoute } from '../plan/plan.ts'
 import type { RequestState, SettledReply } from '../request/inference-request.ts'
 import { buildModerationBatches, type ModerationBatch, type ModerationInput } from './moderation-inputs.ts'
 
-/** What a moderation model says about an input. */
+/** The result of a moderation model for one input. */
 export interface Classification extends ModerationInput {
   isFlagged: boolean
   categories: string[]
@@ -107,7 +107,7 @@ async function createRequest(
   })
 }
 
-/** Who may choose a model is another question; where a prompt may be sent is the same one. */
+/** Drops the lists of models that callers may choose; the rules on where a prompt may be sent still apply. */
 function withoutModelLists(policy: EffectivePolicy): EffectivePolicy {
   return { ...policy, allowed_models: { values: null, layers: [] }, ignored_models: [] }
 }

@@ -37,7 +37,7 @@ async function filterAndModerate(
   return request
 }
 
-/** As `guardRequest`, for a prompt whose tokens are only counted: it is not moderated. */
+/** Applies the guardrails to a prompt whose tokens are only counted: it is not moderated. */
 export function guardTokenCount(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
@@ -76,7 +76,7 @@ function filterReply(gateway: Gateway, request: InferenceRequest): void {
   request.replyFilters = [...inspect, ...filter]
 }
 
-/** As `guardRequest`, for a task other than text. */
+/** Applies the guardrails to a request for a task other than text. */
 export function guardMedia<Call>(
   gateway: Gateway,
   parsed: Unguarded<MediaRequest<Call>>,

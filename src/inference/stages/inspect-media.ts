@@ -8,7 +8,7 @@ import { replaceBody } from '../media/parse.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { Unguarded } from '../request/inference-request.ts'
 
-/** As `inspectRequest`, for a task other than text. */
+/** Inspects a request for a task other than text. */
 export async function inspectMedia<Call>(
   gateway: Gateway,
   parsed: Unguarded<MediaRequest<Call>>,
@@ -19,7 +19,7 @@ export async function inspectMedia<Call>(
   return Object.assign(parsed, { isGuarded: true as const })
 }
 
-/** What is redacted in the client's body is redacted in everything that is made of it. */
+/** Inspects the client's body, so that a redaction applies to everything that is made from it. */
 async function inspectBody<Call>(
   gateway: Gateway,
   request: Unguarded<MediaRequest<Call>>,

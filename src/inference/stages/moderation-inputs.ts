@@ -5,7 +5,7 @@ import { urlOf } from '../../formats/chat/parts-decode.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 
-/** What a moderation model classifies as one, and where it stands in the request. */
+/** A text or an image that a moderation model classifies, and its place in the request. */
 export interface ModerationInput {
   part: string
   role: TextPlace['role']
@@ -16,7 +16,7 @@ export interface ModerationInput {
 /** The inputs of one request to a moderation model. */
 export interface ModerationBatch {
   inputs: ModerationInput[]
-  /** In the OpenAI format: texts, or one image. */
+  /** Inputs in the OpenAI format: texts, or one image. */
   encoded: string[] | JsonObject[]
 }
 
@@ -27,8 +27,8 @@ const maxInputs = 32
 const maxBatches = 16
 
 /**
- * What is sent to a moderation model: the texts of users and the results of tools, and images if the model reads them.
- * Instructions and earlier replies are not.
+ * Builds the requests to a moderation model: the texts of users and the results of tools, and images if the model reads
+ * them. Instructions and earlier replies are not included.
  */
 export function buildModerationBatches(call: ModelCall, readsImages: boolean): ModerationBatch[] {
   const inputs = collectTexts(call).filter(isModerated).flatMap(splitText)
@@ -61,7 +61,7 @@ function splitText({ text, place: { part, role } }: PlacedText): ModerationTextI
 
 type ModerationTextInput = ModerationInput & { text: string }
 
-/** Not between the two halves of a character. */
+/** Moves a cut that would split a surrogate pair. */
 function findCut(text: string, end: number): number {
   const isSplit = /[\ud800-\udbff]/.test(text.charAt(end - 1)) && /[\udc00-\udfff]/.test(text.charAt(end))
   return isSplit ? end - 1 : end

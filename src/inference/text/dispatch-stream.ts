@@ -25,7 +25,7 @@ export interface OpenedStream {
   stream: ReplyStream
   /** Buffered until the first content; sent first. */
   pending: string
-  /** Why a transform has refused the reply already. */
+  /** The error with which a transform has already refused the reply; null if none has. */
   refusal: GatewayError | null
 }
 
@@ -131,7 +131,7 @@ function readNext(stream: ReplyStream): Promise<string | null | GatewayError> {
   })
 }
 
-/** In addition to the request, which some formats repeat in the first events of the reply. */
+/** Characters buffered besides the request, which some formats repeat in the first events of the reply. */
 const basePendingCharacters = 1024 * 1024
 
 function computeMaxPending({ content }: InferenceRequest): number {

@@ -8,7 +8,7 @@ export async function releaseConnection(gateway: Gateway, stream: ReplyStream): 
   stream.cancel()
 }
 
-/** How long a reply without a client is read. */
+/** Milliseconds that a reply is read after its client has disconnected. */
 const drainMs = 60_000
 
 /** Reads a reply that the provider bills anyway, for its usage. */

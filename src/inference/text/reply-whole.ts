@@ -50,7 +50,7 @@ export async function replyWhole(gateway: Gateway, request: Admitted<InferenceRe
   }
 }
 
-/** For clients whose format cannot express an interrupted reply. */
+/** Builds the error for clients whose format cannot express an interrupted reply. */
 function interruptedReplyError(
   { attempts: { failed, lastStartedAt } }: RequestState,
   { candidate, reply, translation }: AcceptedAttempt<WholeReply>,

@@ -208,7 +208,7 @@ export class StreamSession implements EventListenerObject {
     return new GatewayError('internal', { cause: error })
   }
 
-  /** For an error before any upstream has replied. */
+  /** Creates the context of an error before any upstream has replied. */
   #emptyContext(): ReplyContext {
     const { id, at, content, options } = this.#request
     const model = options.models[0] ?? ''

@@ -23,13 +23,13 @@ export interface ProviderAccess {
   settings: ProviderSettings
   /** A user supplied the address, so it must be public. */
   isUserNamed: boolean
-  /** Why the provider cannot be used; null if it can. */
+  /** The reason why the provider cannot be used; null if it can. */
   problem: string | null
 }
 
 /** The access of a request to a model. */
 export interface UpstreamAccess extends ProviderAccess {
-  /** As seen with this credential: the model may have another name and fewer wire formats. */
+  /** The endpoint with this credential: the model may have another name and fewer wire formats. */
   endpoint: Endpoint
 }
 
@@ -44,7 +44,7 @@ export function resolveAccess(gateway: Gateway, candidate: Candidate, region: Da
 
 export interface FirstAccess {
   found: { candidate: Candidate; access: UpstreamAccess } | null
-  /** Why the first candidate cannot be used; null if there are none. */
+  /** The reason why the first candidate cannot be used; null if there are none. */
   problem: string | null
 }
 
@@ -68,7 +68,7 @@ export function resolveFirstAccess(
   return { found: null, problem }
 }
 
-/** For a request that is not about a model. Decrypts the key too. */
+/** Resolves the access of a request that is not about a model. Decrypts the key too. */
 export function resolveByokAccess(
   gateway: Gateway,
   provider: CatalogProvider,
@@ -107,7 +107,7 @@ function openByokKey(
 
 const sharedAccesses = new WeakMap<Endpoint, Map<DataRegion, UpstreamAccess>>()
 
-/** With the installation's credential. Cached, because a catalog is immutable. */
+/** Resolves the access with the installation's credential. Cached, because a catalog is immutable. */
 function resolveSharedAccess(candidate: Candidate, region: DataRegion): UpstreamAccess {
   const { endpoint } = candidate
   const byRegion = sharedAccesses.get(endpoint) ?? new Map<DataRegion, UpstreamAccess>()

@@ -47,7 +47,7 @@ export function endTurnSpans(attempts: Attempts): void {
   attempts.span = attempts.replySpan = null
 }
 
-/** Without the message, which may quote the prompt. */
+/** Ends the span of a failed attempt without the message, which may quote the prompt. */
 export function failAttempt({ span }: Attempts, { kind, status }: UpstreamFailure): void {
   if (status !== null) span?.describe({ 'http.response.status_code': status })
   span?.end(kind)

@@ -24,13 +24,13 @@ import type { Translation } from './translate.ts'
 
 export interface WholeReply {
   summary: ReplySummary
-  /** After the transforms. */
+  /** Events after the transforms. */
   events: readonly ReplyEvent[]
   /** The upstream's body; null if transforms changed the reply, or if it was not received as one. */
   body: JsonObject | null
   /** The length of its text; null without a body. */
   length: number | null
-  /** Why a transform refused the reply. */
+  /** The error with which a transform refused the reply; null if none has. */
   refusal: GatewayError | null
 }
 
@@ -142,7 +142,7 @@ export async function receiveReply(
   return received
 }
 
-/** Its parts are counted before it is decoded, whatever else reads it. */
+/** Receives a JSON body and counts its parts before it is decoded. */
 export async function receiveBody(
   exchange: UpstreamExchange,
   upstream: UpstreamResponse,
@@ -157,7 +157,10 @@ export async function receiveBody(
   return received
 }
 
-/** What may take tens of milliseconds to parse is decoded in another turn of the event loop. */
+/**
+ * Characters above which a reply may take tens of milliseconds to parse: the event loop is yielded before it is
+ * decoded.
+ */
 const longReplyLength = 512 * 1024
 
 export async function receiveJsonBody(

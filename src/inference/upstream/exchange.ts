@@ -20,9 +20,9 @@ export class UpstreamExchange implements Ticking, EventListenerObject {
   readonly #client: AbortSignal
   #request: AbortSignal | null = null
   readonly #openExchanges: Gateway['exchanges']
-  /** Of the trace that the request belongs to. */
+  /** HTTP headers of the trace that the request belongs to. */
   traceHeaders: Readonly<Record<string, string>> | undefined
-  /** Of the upstream's response. */
+  /** HTTP status of the upstream's response. */
   status: number | null = null
 
   /** `exchanges` has those in progress, so that a shutdown can end them. */
@@ -78,7 +78,7 @@ export class UpstreamExchange implements Ticking, EventListenerObject {
     this.#controller.abort()
   }
 
-  /** For a shutdown. */
+  /** Aborts the exchange because of a shutdown. */
   stop(): void {
     this.#stopping = true
     this.#controller.abort()

@@ -12,7 +12,7 @@ import type { Candidate } from '../routing/candidate.ts'
 import { acceptAttempt, beginAttempt, failAttempt } from './attempt-span.ts'
 import { UpstreamExchange } from './exchange.ts'
 
-/** How one kind of request is sent to a candidate. */
+/** The functions that send one kind of request to a candidate. */
 export interface AttemptStages<Q, T extends AttemptedTranslation, R> {
   /** Throws one of `candidateErrors` if another endpoint may be able to serve the request. */
   translate(gateway: Gateway, request: Q, candidate: Candidate): T
@@ -59,7 +59,7 @@ export async function withFailover<Q extends Routed, T extends AttemptedTranslat
   )
 }
 
-/** What another candidate may not fail with: strict mode, and a deployment for another kind of request. */
+/** Errors that another candidate may not cause: of strict mode, and of a deployment for another kind of request. */
 const candidateErrors: ReadonlySet<string> = new Set(['loss_refused', 'no_provider'])
 
 function tryTranslate<Q, T extends AttemptedTranslation>(
@@ -145,7 +145,7 @@ function shouldTry({ routing, clock }: Gateway, request: Routed, candidate: Cand
   })
 }
 
-/** With these the provider has not processed the request. After a broken connection that is unknown. */
+/** Statuses of providers that have not processed the request. After a broken connection that is unknown. */
 const retryableStatuses: ReadonlySet<number | null> = new Set([502, 503, 529])
 
 /** The last candidate is retried once, unless it sent `Retry-After` or its retry budget is used up. */
@@ -158,7 +158,7 @@ function shouldRetry({ routing }: Gateway, request: RequestState, { id }: Candid
   )
 }
 
-/** Without the provider's message, which may quote the prompt. */
+/** Logs a failure without the provider's message, which may quote the prompt. */
 function logFailure(
   gateway: Gateway,
   { endpoint, model }: Candidate,

@@ -10,7 +10,7 @@ import { isWithinContext } from '../routing/filter.ts'
 
 /** Requests to endpoints with at most this context are shortened unless the client has switched it off. */
 export const shortContext = 8192
-/** Of the context, for a reply whose length is not limited. */
+/** The share of the context reserved for a reply whose length is not limited. */
 const replyShare = 0.25
 const maxReplyReserve = 4096
 /** The estimate of tokens may be too low. */
@@ -20,7 +20,7 @@ export interface FittedContent {
   content: RequestContent
   /** Null if the request is sent as it is. */
   stage: PipelineStage | null
-  /** What was shortened although the client did not request it. */
+  /** Fields that were shortened although the client did not request it. */
   dropped: string[]
 }
 
@@ -71,7 +71,7 @@ function computeRoom(maxTokens: number | undefined, endpoint: Endpoint): number 
   return Math.floor(Math.min(context - reserve, max_prompt_tokens ?? context) * safetyShare)
 }
 
-/** Of the formats an endpoint supports, if all have one. */
+/** Finds the highest limit of messages of an endpoint's formats, if all of them have one. */
 function findMessageLimit(endpoint: Endpoint): number {
   const limits = endpoint.wireFormats
     .filter(isGenerateWireFormat)

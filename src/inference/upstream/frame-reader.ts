@@ -10,5 +10,5 @@ export function createFrameReader({ headers }: Response, { wireFormat, access }:
     : new SseReader(access.isUserNamed ? maxUserNamedFrame : undefined)
 }
 
-/** In characters. */
+/** Characters of one frame from an upstream whose URL a user has named. */
 const maxUserNamedFrame = 4 * 1024 * 1024

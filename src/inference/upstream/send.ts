@@ -25,7 +25,7 @@ import type { ProviderAccess } from './access.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
 
-/** What sending depends on of a wire format. */
+/** The properties of a wire format that sending depends on. */
 export interface WireFormat {
   defaults: Pick<WireFormatDefaults, 'headers' | 'keyHeader' | 'keyScheme'>
   decodeError: UpstreamCodec['decodeError']
@@ -48,7 +48,7 @@ export interface UpstreamCall {
 
 /** A response, and the secrets to redact should the provider repeat them in it. */
 export interface UpstreamResponse {
-  /** What it responds to. */
+  /** The call that this is the response to. */
   call: UpstreamCall
   response: Response
   secrets: SecretSource
@@ -216,7 +216,7 @@ interface SharedHeaders {
   signature: HeaderMap | null
 }
 
-/** Both keys are immutable. */
+/** Headers by two keys that are immutable. */
 const sharedHeaders = new WeakMap<ProviderAccess, WeakMap<WireFormat, SharedHeaders>>()
 
 function findSharedHeaders(gateway: Gateway, call: UpstreamCall): SharedHeaders {
@@ -290,7 +290,9 @@ async function readErrorBody(
   return tryParseJson(text) ?? text
 }
 
-/** Not caused by the client's key: the reason is logged, and hidden from the client. */
+/**
+ * Builds an authentication error that the client's key did not cause: the reason is logged, and hidden from the client.
+ */
 function providerAuthError(cause: ProviderAuthError): UpstreamError {
   return new UpstreamError({ kind: 'authentication', status: null, message: cause.message }, cause)
 }

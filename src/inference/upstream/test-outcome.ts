@@ -5,7 +5,7 @@ import { EgressError, type EgressErrorKind } from '../../platform/http/egress-cl
 import type { UpstreamError } from '../failures/errors.ts'
 import { redactAccounts } from '../failures/redact-secrets.ts'
 
-/** In the order they are taken. */
+/** Steps of a test, in order. */
 const steps = [
   'model',
   'credential',
@@ -137,7 +137,7 @@ export function createFailedOutcome(
 
 const maxMessageLength = 300
 
-/** What a failed attempt means. */
+/** Builds the outcome of a failed attempt. */
 export function toFailedOutcome(error: UpstreamError, step = findFailedStep(error)): TestOutcome {
   const { status, message } = error.failure
   const isProviders = status !== null || step === 'credential'

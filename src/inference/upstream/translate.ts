@@ -124,7 +124,7 @@ export function encodeCall(
   return { wireFormat: encoded.wireFormat, upstreamRequest: dropUnsupported(encoded, endpoint) }
 }
 
-/** Of the wire formats an endpoint supports, the one that drops the fewest fields; the first of equals. */
+/** Encodes a call in the wire format of the endpoint that drops the fewest fields; the first of equals. */
 function encodeWithFewestLosses(call: ModelCall, model: Model, endpoint: Endpoint): EncodedRequest {
   const translations = endpoint.wireFormats.filter(isGenerateWireFormat).map((name) => {
     const wireFormat = wireFormats[name]

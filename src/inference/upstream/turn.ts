@@ -57,8 +57,8 @@ export class Turn {
   }
 
   /**
-   * After its last event. A complete reply is read to the last byte, so that the connection can be reused. The exchange
-   * of the first turn lasts as long as the request.
+   * Ends the turn after its last event. A complete reply is read to the last byte, so that the connection can be
+   * reused. The exchange of the first turn lasts as long as the request.
    */
   async release(isFirst: boolean): Promise<void> {
     if (this.summary.isComplete) await this.#drain()
