@@ -54,7 +54,7 @@ function createFilter(rules: FilterRules, hits: GuardrailHit[] = []): ReplyFilte
 type RelayParameters = Parameters<typeof createRelay>
 
 interface Relayed {
-  /** The client's whole text after each frame of the upstream. */
+  /** Texts for the client, one for each frame of the upstream. */
   texts: string[]
   stream: string
   losses: string[]

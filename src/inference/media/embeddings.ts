@@ -31,7 +31,7 @@ export const embeddingsTask: MediaTask<EmbeddingsCall, EmbeddingsWireFormat, Emb
     simulateMedia(simulators.get(endpoint.provider.slug)?.embeddings, gateway, exchange, call, endpoint),
 }
 
-/** With the vectors in the requested encoding, as many as there are inputs. */
+/** Converts the vectors to the requested encoding, and checks that there are as many as inputs. */
 async function convertReply(reply: DecodedEmbeddings, call: EmbeddingsCall): Promise<EmbeddingsReply> {
   const { vectors } = reply
   const count = call.inputs.length

@@ -5,7 +5,7 @@ import { EgressError, sendBuffered } from '../../platform/http/egress-client.ts'
 import { checkBase64, readBase64Image } from '../../platform/media/base64-image.ts'
 import { runInSlices } from '../../platform/time/time-slicer.ts'
 
-/** For all images of a request; hosts that are slower are not waited for. */
+/** Milliseconds for all images of a request; slower hosts are not waited for. */
 const downloadMs = 30_000
 const maxImageBytes = 20 * 1024 * 1024
 
@@ -25,10 +25,10 @@ export async function downloadReferences(gateway: Gateway, call: ImagesCall): Pr
   return { ...call, references, ...(mask && { mask }) }
 }
 
-/** What several downloads may take together. */
+/** The bytes and the time that several downloads may take together. */
 export interface DownloadBudget {
   bytes: number
-  /** On the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   deadline: number
 }
 
@@ -42,7 +42,7 @@ async function checkReference(source: ImageSource, field: string): Promise<Image
   return source
 }
 
-/** `budget` is what the images of one request have together: as many bytes as a body, and some time. */
+/** Downloads an image. `budget` is shared by the images of one request: as many bytes as a body, and some time. */
 async function downloadReference(
   { settings }: Gateway,
   url: string,

@@ -34,7 +34,7 @@ export async function collectImages(
   }
 }
 
-/** What the events of a reply add up to. */
+/** Collects the events of a reply. */
 export class ImageCollector {
   readonly #call: ImagesCall
   readonly #received: ReceivedImage[] = []

@@ -18,7 +18,7 @@ import type { MediaRequest, MediaTask } from './task.ts'
 
 type ImageTask<Reply> = MediaTask<ImagesCall, ImageWireFormat, Reply>
 
-/** What does not depend on how the reply is sent. */
+/** The properties of the task that do not depend on how the reply is sent. */
 const imageTask = { ...imageSupport, prepare: downloadReferences } satisfies Partial<ImageTask<unknown>>
 
 export const imagesTask: ImageTask<ImagesReply> = {

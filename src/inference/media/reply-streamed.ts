@@ -23,7 +23,7 @@ type Chunk = string | Uint8Array
 /** A reply that reaches the client as it arrives: audio, or events. */
 export interface MediaStream {
   contentType: string
-  /** What was received before the reply was accepted; sent first. */
+  /** Content received before the reply was accepted; sent first. */
   first: Chunk
   /** Null at the end of the upstream's reply. */
   next(): Promise<Chunk | null>
@@ -31,11 +31,11 @@ export interface MediaStream {
   filter?(filter: MediaFilter): void
   /** Up to date after every chunk. It is billed as soon as it has a finish reason. */
   readonly summary: ReplySummary
-  /** What was received in words, for the content log. */
+  /** Words received so far, for the content log. */
   readonly text?: string
-  /** What ends the reply, once its charge is durable; empty if nothing does. */
+  /** Encodes the end of the reply, once its charge is durable; empty if the format has none. */
   end(context: MediaReplyContext): Chunk
-  /** The error as an event; null in formats that cannot express one: the connection is closed. */
+  /** Encodes the error as an event; null in formats that cannot express one: the connection is closed. */
   fail(error: GatewayError): Chunk | null
   /** Closes the connection to the upstream. */
   cancel(): void

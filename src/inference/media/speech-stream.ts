@@ -19,13 +19,13 @@ import type { MediaStream } from './reply-streamed.ts'
 const maxBytesBeforeAudio = 1024 * 1024
 /** Audio is not held in memory: this only ends what never ends. The longest text, spoken slowly, has half of it. */
 const maxAudioBytes = 1024 * 1024 * 1024
-/** For estimates of tokens that are not reported. */
+/** Divisor for estimates of tokens that are not reported. */
 const charactersPerToken = 4
 
-/** How the client receives the audio; `sampleRate` if the upstream says it. */
+/** Creates the writer of audio to the client; `sampleRate` if the upstream reports it. */
 export type CreateWriter = (call: SpeechCall, sampleRate: number | undefined) => SpeechWriter
 
-/** In the format of this API. */
+/** Creates a writer of this API's own format. */
 export const createOwnWriter: CreateWriter = ({ delivery, format }, sampleRate) =>
   delivery === 'events' ? eventWriter : createAudioWriter(contentTypeOf(format, sampleRate))
 

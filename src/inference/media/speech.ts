@@ -43,10 +43,10 @@ function buildReceivers(
   }
 }
 
-/** For clients of this API. */
+/** The speech task for clients of this API. */
 export const speechTask = defineSpeechTask(createOwnWriter)
 
-/** For clients that receive the audio in another way. */
+/** Defines the speech task for clients that receive the audio in another way. */
 export function defineSpeechTask(
   createWriter: CreateWriter,
 ): MediaTask<SpeechCall, SpeechWireFormat, SpeechStream> {
@@ -137,7 +137,7 @@ function describeVoices({ voices, accepts_unlisted_voices }: SpeechCapabilities)
     : `must be one of ${voices.join(', ')}`
 }
 
-/** What the endpoint can make and its wire format can request. */
+/** Lists the formats that the endpoint can make and its wire format can request. */
 function listFormats({ wireFormats }: Endpoint, { formats }: SpeechCapabilities): readonly SpeechFormat[] {
   const supported = findWireFormat(wireFormats)?.formats ?? []
   return formats ? formats.filter((format) => supported.includes(format)) : supported

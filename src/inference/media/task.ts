@@ -12,7 +12,7 @@ import type { IncomingRequest, RequestState } from '../request/inference-request
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { UpstreamResponse } from '../upstream/send.ts'
 
-/** Why an endpoint cannot serve a request. */
+/** The reason why an endpoint cannot serve a request. */
 export interface FieldProblem {
   field: string
   /** Completes the sentence that begins with the field: `must be one of ...`. */
@@ -25,7 +25,7 @@ export interface MediaTask<Call, D extends MediaWireFormat<Call>, Reply> {
   /** The fields of the client's body. */
   fields: BodyFields
   wireFormats: Readonly<Partial<Record<WireFormatName, D>>>
-  /** How long an attempt may take until its reply is received; by default as long as any whole reply. */
+  /** Milliseconds until the reply of an attempt must be received; by default as long as for any whole reply. */
   timeoutMs?: number
   /** Providers bill what they were sent, also if the connection closes: their replies are always received. */
   isBilledOnArrival?: true
@@ -53,7 +53,7 @@ export interface MediaTask<Call, D extends MediaWireFormat<Call>, Reply> {
   ): Promise<Reply> | undefined
 }
 
-/** What routing and translation need of a task: nothing that sends a request. */
+/** The properties of a task that routing and translation read: nothing that sends a request. */
 export type MediaSupport<Call, D extends MediaWireFormat<Call>> = Pick<
   MediaTask<Call, D, unknown>,
   'name' | 'fields' | 'wireFormats' | 'findProblem' | 'listAllowedOptions'
@@ -66,7 +66,7 @@ export interface DecodedMedia<Call> {
   call: Call
   /** The text and media that the request consists of, as a prompt. */
   prompt: ModelCall
-  /** What filters cannot read, besides the media of the prompt. */
+  /** Kinds of content that filters cannot read, besides the media of the prompt. */
   opaque?: readonly OpaqueKind[]
   /** The most that a provider can count for it. */
   size: RequestSize
@@ -77,7 +77,7 @@ export interface MediaBody<Call> {
   body: JsonObject
   /** Fields of the client's format that this body has no counterpart for; they are reported as dropped. */
   unknown?: readonly string[]
-  /** Of this body, or of one with other texts. */
+  /** Decodes this body, or one with other texts. */
   decode(body: JsonObject): DecodedMedia<Call>
 }
 

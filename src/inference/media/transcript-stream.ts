@@ -32,7 +32,7 @@ import { summarizeMedia } from './reply-whole.ts'
 
 type TranscriptDelta = Extract<TranscriptEvent, { type: 'delta' }>
 
-/** For a reply that ends before its count: what vendors count for a second of speech. */
+/** Tokens that vendors usually count for a second of speech, for a reply that ends before its usage. */
 const usualTokensPerSecond = 10
 
 /** A transcript as server-sent events, each as it arrives. The last is held until the charge is durable. */
@@ -46,7 +46,7 @@ export class TranscriptStream implements MediaStream {
   #filter: MediaFilter | null = null
   #held: HeldText | null = null
   #hasDeltas = false
-  /** Those that have arrived. With filters they are sent at the end, since a match may extend over several. */
+  /** Segments that have arrived. With filters they are sent at the end, since a match may extend over several. */
   #segments: TranscriptSegment[] = []
   readonly #call: TranscriptionCall
   readonly #events: AsyncIterator<TranscriptEvent>

@@ -45,7 +45,7 @@ function decodeBody(
   return { body, call, prompt: buildPrompt(call), opaque: ['audio'], size: measureTranscription(call) }
 }
 
-/** Without recordings, which are not logged. */
+/** Drops recordings, which are not logged. */
 function omitAudio({ input_audio, known_speaker_references: _, ...fields }: JsonObject): JsonObject {
   const audio = asObject(input_audio)
   return audio ? { ...fields, input_audio: { format: audio.format } } : fields

@@ -3,7 +3,7 @@ import type { EndpointHealth } from '../../catalog/health/health.ts'
 import { healthIdOf } from '../../catalog/health/health-id.ts'
 import type { Endpoint, Model } from '../../catalog/model.ts'
 
-/** Why a candidate has its rank. */
+/** The reason for a candidate's rank. */
 export type RankingReason =
   | 'own_key'
   | 'fallback_key'

@@ -16,12 +16,12 @@ import { computeMinToolSuccess, type RankingOptions, type RoutingState, rankCand
 import { findSelectorIndex } from './selectors.ts'
 
 export interface RoutingDecision {
-  /** Best first. */
+  /** Candidates, best first. */
   candidates: Candidate[]
   exclusions: Exclusion[]
 }
 
-/** Where a request may be sent. Pure: the same query and state give the same decision. */
+/** Decides where a request may be sent. Pure: the same query and state give the same decision. */
 export function completeRoute(
   prepared: PreparedRoute,
   query: RoutingQuery,
@@ -95,7 +95,7 @@ export function listServingCandidates(query: RoutingQuery, state: RoutingState):
 /** The id of the candidate that served the last turn of the conversation. */
 export type StickyLookup = (stickyKey: string) => string | null
 
-/** Those that have room for the prompt and are healthy, not ranked yet. */
+/** Lists the candidates that have room for the prompt and are healthy, not ranked yet. */
 function listAvailable(
   suitable: readonly Candidate[],
   query: RoutingQuery,
@@ -156,7 +156,7 @@ function excludeUnhealthy(
   return healthy
 }
 
-/** Of several models, those that accept the modalities of the prompt; a single model is always tried. */
+/** Prefers, of several models, those that accept the modalities of the prompt; a single model is always tried. */
 function preferByModality(
   groups: Candidate[][],
   { models, prompt }: RoutingQuery,
@@ -207,8 +207,9 @@ function rankGroup(candidates: Candidate[], options: RankingOptions, state: Rout
 }
 
 /**
- * Without fallbacks: the endpoints that `order` lists, or else the first choice of each model. Where load
- * balancing was not carried out (a quote), that is every candidate it could pick. Other models stay: the client listed them.
+ * Reduces the candidates of a request without fallbacks: to the endpoints that `order` lists, or else to the first
+ * choice of each model. Where load balancing was not carried out (a quote), that is every candidate it could pick.
+ * Other models stay: the client listed them.
  */
 function applyAllowFallbacks(
   candidates: Candidate[],

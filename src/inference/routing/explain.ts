@@ -18,7 +18,7 @@ export interface EndpointSnapshot {
   /** The percentage over the last 30 minutes. */
   uptime: number | null
   unstable: boolean
-  /** What is left of a cooldown or ejection. */
+  /** Milliseconds left of a cooldown or ejection. */
   waitMs: number
 }
 
@@ -79,10 +79,10 @@ export interface RoutingOutcome {
 export interface ExplainedDecision extends RoutingDecision {
   /** The model as the request names it. */
   requested: string
-  /** In the order they are tried, with the models they resolve to. */
+  /** Slugs in the order they are tried, with the models they resolve to. */
   slugs: readonly string[]
   resolvedModels: readonly ResolvedModel[]
-  /** What a router model chose, if the first was one. */
+  /** The choice of a router model, if the first slug names one. */
   routed: { strategy: RouterStrategy; models: readonly string[] } | null
   region: DataRegion
   /** The routing parameters of the request. */
@@ -145,7 +145,7 @@ interface AttemptRecord {
   duration: number
 }
 
-/** Why a request is routed where it is; `outcome` is null for a quote. */
+/** Explains why a request is routed where it is; `outcome` is null for a quote. */
 export function explainDecision(decision: ExplainedDecision, outcome: RoutingOutcome | null): Explanation {
   const { requested, region, candidates, params } = decision
   const current = outcome?.servedBy ?? outcome?.lastCandidate ?? candidates[0]
@@ -203,7 +203,7 @@ function toAttemptRecord({
   }
 }
 
-/** How the name in the request resolved to the model. */
+/** Classifies how the name in the request resolved to the model. */
 function resolveStrategy(
   { slugs, resolvedModels, routed }: ExplainedDecision,
   model: Model | undefined,

@@ -9,7 +9,7 @@ import { findEndpointBlock, isZdrEnforced } from '../../governance/policy/guard.
 import type { RoutingQuery, TierAccess } from './query.ts'
 import { findSelectorIndex, isIgnored, isSelectedByTag, type SelectorList } from './selectors.ts'
 
-/** Why an endpoint cannot serve a request: the values of `availability.excluded_by`. */
+/** Reasons why an endpoint cannot serve a request: the values of `availability.excluded_by`. */
 export type ExclusionReason =
   | 'dialect'
   | 'service_tier'
@@ -53,8 +53,8 @@ export interface FilterRules {
 }
 
 /**
- * Why an endpoint cannot serve a request with any credential; undefined if it can. `dialect` comes last: the
- * endpoint fits in every other respect but not for this task.
+ * Finds the reason why an endpoint cannot serve a request with any credential; undefined if it can. `dialect` comes
+ * last: the endpoint fits in every other respect but not for this task.
  */
 export function findExclusion(
   rules: FilterRules,
@@ -78,7 +78,7 @@ export function findExclusion(
   return endpoint.wireFormats.some((name) => wireFormats.has(name)) ? undefined : 'dialect'
 }
 
-/** Why the installation's credential cannot be used. */
+/** Finds the reason why the installation's credential cannot be used. */
 export function findSharedExclusion(
   rules: FilterRules,
   model: Model,

@@ -27,11 +27,11 @@ export interface Exclusion {
   reason: ExclusionReason
 }
 
-/** Where requests like one may be sent, whatever the length of their prompt and the health of endpoints. */
+/** The candidates of requests like one, whatever the length of their prompt and the health of endpoints. */
 export interface PreparedRoute {
-  /** Without the query, which holds a prompt. */
+  /** Rules without the query, which holds a prompt. */
   rules: Omit<FilterRules, 'query'>
-  /** Of each model. */
+  /** Candidates of each model. */
   groups: readonly (readonly Candidate[])[]
   exclusions: readonly Exclusion[]
 }

@@ -7,21 +7,21 @@ import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
 import type { DataRegion, TaskName } from '../../formats/vocabulary.ts'
 import type { EffectivePolicy } from '../../governance/policy/effective.ts'
 
-/** What routing reads of a prompt. */
+/** The properties of a prompt that routing reads. */
 export interface RoutedPrompt {
-  /** Not null for a conversation of texts, whose call need not be read. */
+  /** Set for a conversation of texts, whose call need not be read; null otherwise. */
   readonly plain: PlainPrompt | null
   readonly call: ModelCall
-  /** An estimate. */
+  /** An estimated number of tokens. */
   readonly promptTokens: number
 }
 
 /** Everything a routing decision depends on, besides the `RoutingState`. */
 export interface RoutingQuery {
-  /** In the order they are tried. */
+  /** Models in the order they are tried. */
   models: readonly ResolvedModel[]
   preferences: ProviderPreferences
-  /** Of the workspace, for requests that neither sort nor order endpoints. */
+  /** The workspace's order, for requests that neither sort nor order endpoints. */
   defaultSort: Sort | null
   task: TaskName
   prompt: RoutedPrompt
@@ -36,7 +36,7 @@ export interface RoutingQuery {
 export const sorts = ['price', 'throughput', 'latency', 'exacto'] as const
 export type Sort = (typeof sorts)[number]
 
-/** Which service tiers may be used, and in what order, for one model of a request. */
+/** Service tiers that may be used, and in what order, for one model of a request. */
 export interface TierAccess {
   priority: 'no' | 'yes' | 'first'
   flex: 'no' | 'yes' | 'only'

@@ -9,12 +9,12 @@ import { findSelectorIndex, type SelectorList } from './selectors.ts'
 export interface RoutingState {
   health: HealthRegistry
   benchmarks: Pick<BenchmarkSnapshot, 'scoresOf' | 'endpointQualities'>
-  /** From 0 up to but not including 1; null: no candidate is drawn, and they stay in order of price. */
+  /** Draws a number from 0 up to but not including 1; null: no candidate is drawn, and they stay in order of price. */
   random: (() => number) | null
   now: number
 }
 
-/** How candidates that use the same kind of credential are ranked. */
+/** Rules for ranking candidates that use the same kind of credential. */
 export interface RankingOptions {
   order: SelectorList | null
   sort: Sort | null
@@ -92,7 +92,7 @@ function sortHighestFirst(candidates: ScoredCandidate[]): Candidate[] {
   return candidates.sort((a, b) => b.value - a.value).map(({ candidate }) => candidate)
 }
 
-/** What is compared, the decisive measures last; more is better. Measures of a group are added. */
+/** Measures that are compared, the decisive ones last; more is better. Measures of a group are added. */
 const measuresBySort: Record<Exclude<Sort, 'price'>, (state: RoutingState) => Measure[][]> = {
   throughput: ({ now }) => [[({ health }) => health?.getSpeed(now).throughput?.p50 ?? null]],
   latency: ({ now }) => [[({ health }) => negate(health?.getSpeed(now).latency?.p50)]],
@@ -205,7 +205,9 @@ function drawByPrice(
 /** An endpoint further below the best success rate is ranked lower. */
 const toolSuccessTolerance = 0.05
 
-/** Its calls are invalid more often than at the best endpoint or than before, or it does worse in benchmarks. */
+/**
+ * Whether its calls are invalid more often than at the best endpoint or than before, or it does worse in benchmarks.
+ */
 function isPoorWithTools(
   { model, endpoint, health }: Candidate,
   minToolSuccess: number | null,

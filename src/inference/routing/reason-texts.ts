@@ -3,7 +3,7 @@ import type { ExclusionReason } from './filter.ts'
 
 type BuiltInReason = Exclude<ExclusionReason, `guardrail:${string}`>
 
-/** Why a candidate has its rank, in a sentence. */
+/** Sentences that say why a candidate has its rank. */
 export const rankingReasonTexts: Record<RankingReason, string> = {
   own_key: 'Your BYOK key for this provider is used before shared capacity.',
   fallback_key: 'Your BYOK key is a fallback for when shared capacity fails.',
@@ -21,7 +21,7 @@ export const rankingReasonTexts: Record<RankingReason, string> = {
   ejected: 'It failed repeatedly, but no other endpoint is available.',
 }
 
-/** Why an endpoint was excluded, in a sentence. */
+/** Sentences that say why an endpoint was excluded. */
 export const exclusionReasonTexts: Record<BuiltInReason, string> = {
   dialect: 'It supports no format for what the request asks for.',
   service_tier: 'It belongs to a service tier that the request did not select.',

@@ -2,7 +2,7 @@ import { HealthRegistry } from '../../catalog/health/health-registry.ts'
 import { ModelSpending } from '../routers/spending.ts'
 import { StickySessions } from './sticky.ts'
 
-/** What this process records about the requests it served, to route the next ones. */
+/** State that this process records about the requests it served, to route the next ones. */
 export class Routing {
   readonly health = new HealthRegistry()
   readonly sticky = new StickySessions()

@@ -2,7 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import type { Endpoint } from '../../catalog/model.ts'
 import type { TierAccess } from './query.ts'
 
-/** What a name in `order`, `only` or `ignore` selects. */
+/** The endpoints that a name in `order`, `only` or `ignore` selects. */
 interface EndpointSelector {
   tag: string
   /** A provider by slug, display name or neutral vendor name: all its endpoints in the permitted tiers. */
@@ -37,7 +37,7 @@ export function findSelectorIndex(
   return -1
 }
 
-/** To ignore a provider is to ignore all its service tiers. */
+/** Whether an endpoint is ignored. Ignoring a provider ignores all its service tiers. */
 export function isIgnored(selectors: SelectorList, { tag, provider }: Endpoint): boolean {
   return selectors.some((selector) => selector.tag === tag || selector.provider === provider.slug)
 }

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/model.ts'
 import type { Message, ModelCall } from '../../formats/call/call.ts'
 
-/** After this time the provider's prompt cache has expired too. */
+/** Milliseconds until an idle conversation is forgotten: by then the provider's prompt cache has expired too. */
 const idleMs = 10 * 60_000
 /** Beyond this number, the conversations that were idle longest are evicted. */
 const maxSessions = 100_000

@@ -29,11 +29,11 @@ export interface LoopProgress {
   names: ReadonlySet<string>
   finishReason: string | null
   tokens: number
-  /** In USD. */
+  /** Cost in USD. */
   cost: number
 }
 
-/** Why no further tool may run: the name of the limit or condition; null while they may. */
+/** Finds the limit or condition because of which no further tool may run; null if there is none. */
 export function findStop({ maxCalls, stopWhen }: Budget, progress: LoopProgress): string | null {
   const condition = stopWhen.find((stop) => isMet(stop, progress))
   if (condition) return condition.type

@@ -72,7 +72,7 @@ export class CitationWriter {
   }
 }
 
-/** Of the URL, or of the Markdown link that has it. */
+/** Finds the place of the URL, or of the Markdown link that has it. */
 function findPlace(text: string, url: string | undefined): { start: number; end: number } | null {
   const at = url ? text.indexOf(url) : -1
   if (!url || at < 0) return null

@@ -26,11 +26,11 @@ import { type ServerCall, ToolCalls } from './tool-calls.ts'
 import { relaxToolChoice } from './tool-choice.ts'
 import { TurnRelay } from './turn-relay.ts'
 
-/** What a loop needs of the request whose reply it generates. */
+/** The request whose reply a loop generates. */
 export interface LoopContext {
   gateway: Gateway
   request: Admitted<InferenceRequest>
-  /** Of the first turn. It lasts as long as the request: when it ends, every turn and tool is aborted. */
+  /** The exchange of the first turn. It lasts as long as the request: when it ends, every turn and tool is aborted. */
   exchange: UpstreamExchange
 }
 
@@ -278,7 +278,7 @@ export class ToolLoop {
     })
   }
 
-  /** For `service_metadata`. */
+  /** Describes the loop in `service_metadata`. */
   #describeStage(): void {
     const { stages, toolCalls, bill } = this.context.work
     if (!stages.includes(this.#stage)) stages.push(this.#stage)

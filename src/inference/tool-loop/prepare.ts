@@ -57,10 +57,10 @@ function listRemovedFields(tools: readonly Tool[], converted: readonly Tool[]): 
   })
 }
 
-/** How the tools of a request make requests. */
+/** Creates the functions by which the tools of a request make requests. */
 type CreateNestedFn = (gateway: Gateway, request: InferenceRequest) => NestedRequests
 
-/** For requests that are not sent: their tools are not called. */
+/** Rejects nested requests of a dry run: its tools are not called. */
 const refuse = () => Promise.reject(gatewayError('unavailable', 'Models cannot be called in a dry run.'))
 const noRequests: NestedRequests = { callModel: refuse, generateImage: refuse }
 
@@ -73,11 +73,11 @@ const maxServerTools = 128
 
 /** An entry of `tools`, ready to run. */
 interface PreparedEntry {
-  /** As the client sent it. */
+  /** The type in the client's spelling. */
   type: string
   tool: ServerTool
   instance: ToolInstance
-  /** With the names that the model is offered. */
+  /** Functions with the names that the model is offered. */
   functions: FunctionTool[]
 }
 

@@ -17,7 +17,7 @@ import { buildToolResult, describeFailure, textOf } from './tool-result.ts'
 const maxConcurrentCalls = 8
 const defaultTimeoutMs = 120_000
 
-/** What the calls of a turn may use. */
+/** The context of the calls of a turn. */
 export interface CallContext {
   gateway: Gateway
   request: InferenceRequest

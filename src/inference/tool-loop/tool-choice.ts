@@ -31,7 +31,7 @@ function chooseType(type: string, entries: readonly ReplacedEntry[]): ToolChoice
   return others.length === 0 ? { kind: 'tool', name: first } : { kind: 'allowed', required: true, names }
 }
 
-/** After the first turn the model decides: a choice that forces a call would force one in every turn. */
+/** Lets the model decide after the first turn: a choice that forces a call would force one in every turn. */
 export function relaxToolChoice({ toolChoice }: ModelCall): Pick<ModelCall, 'toolChoice'> {
   if (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool') return { toolChoice: { kind: 'auto' } }
   if (toolChoice?.kind === 'allowed') return { toolChoice: { ...toolChoice, required: false } }

@@ -4,7 +4,7 @@ import { guardAddedMessages } from '../guard/added-content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { ToolOutcome } from '../tools/tool.ts'
 
-/** Of one result, in characters: about as much as a model can read. */
+/** Characters of one result: about as much as a model can read. */
 const maxResultLength = 400_000
 
 /** The result of a call, as sent to the model. A filter may redact it, or block the request. */

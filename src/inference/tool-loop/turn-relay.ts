@@ -41,7 +41,7 @@ export class TurnRelay {
     return this.#collector.reply.choices[0]?.end ?? null
   }
 
-  /** What the model wrote, for the next turn. */
+  /** The model's message, for the next turn. */
   get message(): Message {
     return { role: 'assistant', parts: this.#parts }
   }
@@ -59,7 +59,7 @@ export class TurnRelay {
     })
   }
 
-  /** What a call is run with, and what the next turn has in its place. */
+  /** Replaces a call: the replacement is run, and is part of the next turn. */
   replaceCall(call: ToolCallPart, replacement: ToolCallPart): void {
     this.#replaced.set(call, replacement)
   }

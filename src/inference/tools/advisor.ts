@@ -159,7 +159,7 @@ async function callAdvisor(
   }
 }
 
-/** In the words of the Messages format. */
+/** Translates a finish reason to the Messages format. */
 function stopReasonOf({ finishReason }: NestedModelReply): string | null {
   return finishReason === 'length' ? 'max_tokens' : finishReason === 'stop' ? 'end_turn' : null
 }

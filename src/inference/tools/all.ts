@@ -35,7 +35,7 @@ export const serverTools: readonly ServerTool[] = [
 
 const byType = new Map(serverTools.map((tool) => [`${serverToolPrefix}${tool.name}`, tool]))
 
-/** By the `type` of its entries in `tools`. */
+/** Finds a tool by the `type` of its entries in `tools`. */
 export function findServerTool(type: string): ServerTool | undefined {
   return byType.get(type)
 }

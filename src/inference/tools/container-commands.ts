@@ -49,7 +49,7 @@ export class ContainerCommands {
     return new ContainerCommands(gateway.containers, environment)
   }
 
-  /** For all commands of a call. */
+  /** Milliseconds for all commands of a call. */
   static timeoutOf({ gateway }: ToolRequest): number {
     return gateway.settings.containers.timeout + queueMs
   }
@@ -89,7 +89,7 @@ export function buildFees(results: readonly CommandResult[]): ToolFee[] {
 
 const maxCitations = 10
 
-/** Of the files that commands have changed, each once. */
+/** Merges the citations of files that commands have changed, each once. */
 export function mergeCitations(results: readonly CommandResult[]): ContainerFileCitation[] {
   const byId = new Map(results.flatMap(({ files }) => files.map((file) => [file.file_id, file] as const)))
   return [...byId.values()].slice(0, maxCitations)

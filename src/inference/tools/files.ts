@@ -62,7 +62,7 @@ const maxListed = 100
 const maxSearched = 50
 const maxFileBytes = 1024 * 1024
 const maxTotalBytes = 8 * 1024 * 1024
-/** Of a text, in one result. */
+/** Characters of a text in one result. */
 const maxCharacters = 50_000
 const maxMediaBytes = 5 * 1024 * 1024
 const maxQueryLength = 200

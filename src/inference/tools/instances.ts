@@ -7,9 +7,9 @@ import type { ToolSetup } from './tool.ts'
 export const instanceNamePattern = /^[a-zA-Z0-9 _-]{1,64}$/
 
 export interface InstanceName {
-  /** Of the function that the model is offered. */
+  /** The name of the function that the model is offered. */
   functionName: string
-  /** In the item for the client; absent if the tool has one entry. */
+  /** The name in the item for the client; absent if the tool has one entry. */
   instanceName: string | undefined
 }
 

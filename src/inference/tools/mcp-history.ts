@@ -40,7 +40,7 @@ const itemTypes: ReadonlySet<unknown> = new Set([
 class HistoryRestorer {
   readonly approved: ToolCallPart[] = []
   readonly #functionNameOf: FunctionNameOf
-  /** By the id of the request. */
+  /** Responses by the id of the request. */
   readonly #responses = new Map<string, JsonObject>()
   /** The requests whose call was made. */
   readonly #called = new Set<string>()

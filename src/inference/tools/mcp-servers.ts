@@ -101,7 +101,7 @@ function isToolset(tool: Tool): tool is NativeTool {
   return tool.kind === 'native' && tool.wireFormat === 'messages' && tool.type === 'mcp_toolset'
 }
 
-/** Where there are sets of tools, only the servers they name are used. */
+/** Converts servers to tools. If there are toolsets, only the servers that they name are used. */
 function convertServers(servers: readonly JsonObject[], tools: readonly Tool[]): NativeTool[] {
   const toolsets = tools.filter(isToolset).map(({ value }) => value)
   return servers.flatMap((server, index) => {

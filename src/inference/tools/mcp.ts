@@ -167,9 +167,9 @@ function isAllowed(
 }
 
 const timeoutMs = 60_000
-/** How long a server may take to list its tools. */
+/** Time limit of listing the tools of a server. */
 export const mcpTimes = { listMs: 15_000 }
-/** Of one response. */
+/** Bytes of one response. */
 const maxListBytes = 512 * 1024
 const maxCallBytes = 4 * 1024 * 1024
 
@@ -237,7 +237,7 @@ class RemoteServer {
     return connection.call(tool, input, signal)
   }
 
-  /** With the request. */
+  /** Closes the connection when the request ends. */
   close(): void {
     const connecting = this.#opening
     if (connecting) void connecting.then((connection) => connection.close()).catch(() => undefined)

@@ -7,7 +7,7 @@ import type { NestedRequests, ServerTool, ToolInstance, ToolRequest } from './to
 export interface PreparedFunction {
   tool: Pick<ServerTool, 'name'>
   instance: ToolInstance
-  /** Its name in the instance. The model may be offered another one, if the client has a tool of that name. */
+  /** The name in the instance. The model may be offered another one, if the client has a tool of that name. */
   name: string
 }
 
@@ -21,7 +21,7 @@ export type StopCondition =
 
 /** The server tools of a request. */
 export interface PreparedTools {
-  /** By the name the model is offered. */
+  /** Functions by the name the model is offered. */
   functions: ReadonlyMap<string, PreparedFunction>
   maxCalls: number
   stopWhen: readonly StopCondition[]
@@ -32,7 +32,7 @@ export interface PreparedTools {
   offerTools(): Tool[]
   /** Calls that the client has approved: they are run before the first turn. */
   approved: readonly ToolCallPart[]
-  /** What the reply begins with, and the number of its parts. */
+  /** The first events of the reply, and the number of its parts that they contain. */
   opening: ReplyEvent[]
   openingParts: number
 }

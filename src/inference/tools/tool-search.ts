@@ -113,9 +113,9 @@ class ToolSearch {
   }
 }
 
-/** Of a tool that is searched; the rest of a longer description is not. */
+/** Characters of a tool that are searched; the rest of a longer description is not. */
 const maxToolCharacters = 4000
-/** Searched within a few milliseconds. */
+/** Characters searched before the event loop is yielded: a few milliseconds. */
 const sliceCharacters = 16 * 1024
 
 /** Name, description and the names and descriptions of the arguments, in lines. */

@@ -20,7 +20,7 @@ import type { JsonObject } from '../../platform/json/json-values.ts'
 
 /** A tool that the gateway runs for the model. */
 export interface ServerTool<Parameters = unknown> {
-  /** Its type in `tools` is `service:` and this name. */
+  /** The name in `tools`, where its type is `service:` and this name. */
   name: string
   /** Requests in other formats that name it are rejected. */
   formats: readonly ToolFormat[]
@@ -50,7 +50,7 @@ export interface ToolRequest {
   keyContext: KeyContext
   sessionId: string | null
   format: ToolFormat
-  /** As the client sent it: its own tools, its messages. */
+  /** The client's call, with its own tools and messages. */
   call: ModelCall
   /** The slug of the model that calls the tool. */
   model: string
@@ -75,9 +75,9 @@ export interface ToolInstance {
   ignored?: readonly string[]
   /** The running call, as the client sees it. A status of the item is added where it has none. */
   describe(call: ToolCallPart): Pick<ServerToolPart, 'item' | 'progress' | 'use'>
-  /** What one call pays for at most, as far as it is known before; held with the request where limits allow. */
+  /** Highest cost of one call, as far as it is known before; held with the request where limits allow. */
   costs?: ToolCosts
-  /** How long a call may take, in milliseconds; two minutes if absent. */
+  /** Time limit of a call in milliseconds; two minutes if absent. */
   timeoutMs?: number
   run?(call: ToolCallPart, run: ToolRun): Promise<ToolOutcome>
   /** Encodes a call for the client to run; used for every call if there is no `run`. */
@@ -96,7 +96,7 @@ export interface ToolInstance {
   restoreItem?(item: JsonObject, functionName: string): ToolCallPart | ToolResultPart | null
 }
 
-/** What a call pays for. */
+/** The costs of a call. */
 export interface ToolCosts {
   fee?: bigint
   /** Requests to models. Without a model, to that of the request. */
@@ -105,7 +105,7 @@ export interface ToolCosts {
   image?: JsonObject
 }
 
-/** What a running call may use. */
+/** The context of a running call. */
 export interface ToolRun extends ToolRequest, NestedRequests {
   /** The arguments, parsed; `{}` if they are not an object. */
   input: JsonObject
@@ -126,12 +126,12 @@ export interface NestedRequests {
 }
 
 export interface ToolOutcome {
-  /** For the model. The guardrails filter it. */
+  /** The result for the model. The guardrails filter it. */
   content: (TextPart | ImagePart | FilePart)[]
   isError?: boolean
-  /** For the client: the fields of its item in the Responses format that are known now. */
+  /** Fields that are known now of the client's item in the Responses format. */
   item: JsonObject
-  /** For the client: the result block of the Messages format, without `tool_use_id`, if it has one of its own. */
+  /** The client's result block in the Messages format, without `tool_use_id`, if it has one of its own. */
   block?: JsonObject
   /** Sources, which the reply cites. */
   citations?: Citation[]
@@ -146,7 +146,7 @@ export interface ToolOutcome {
 
 /** A fixed price besides tokens, such as that of a search. */
 export interface ToolFee {
-  /** What the fee is for, such as `exa` or `container`. */
+  /** The service that the fee is for, such as `exa` or `container`. */
   name: string
   /** Results of a search, pages, or seconds of a container. */
   quantity: number
@@ -162,7 +162,7 @@ export interface NestedModelRequest {
   /** Entries of `tools` that the gateway runs in it. */
   tools?: JsonObject[]
   maxToolCalls?: number
-  /** Its name in the bill of the outer request, such as `advisor`. */
+  /** The name in the bill of the outer request, such as `advisor`. */
   purpose: string
   signal: AbortSignal
   onText?: (delta: string) => void
@@ -184,7 +184,7 @@ export type GenerateImageFn = (request: NestedImageRequest) => Promise<NestedIma
 
 /** A request for one image on behalf of another request. */
 export interface NestedImageRequest {
-  /** Of a request for images, with model and prompt. */
+  /** Fields of a request for images, with model and prompt. */
   fields: JsonObject
   signal: AbortSignal
 }

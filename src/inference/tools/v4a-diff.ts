@@ -5,17 +5,17 @@ export type PatchOperation =
 
 const endOfFile = '*** End of File'
 
-/** Why a diff cannot be applied to any file; null if it is well-formed. It is not applied. */
+/** Finds the reason why a diff cannot be applied to any file; null if it is well-formed. The diff is not applied. */
 export function findDiffProblem(type: PatchOperation['type'], diff: string): string | null {
   if (type === 'create_file') return findCreateProblem(diff)
   return type === 'update_file' ? findUpdateProblem(diff) : null
 }
 
 interface Line {
-  /** From 1. */
+  /** The line number, from 1. */
   number: number
   start: number
-  /** Without the line break. */
+  /** The end without the line break. */
   end: number
 }
 

@@ -18,7 +18,7 @@ export function validateParameters(tool: ServerTool, parameters: unknown, at: st
   return validateInput(tool.parameters, parameters, at, 0, `${at}.`)
 }
 
-/** Of `tools` that are stored for later requests. */
+/** Validates `tools` that are stored for later requests. */
 export function validateServerTools(tools: unknown): void {
   for (const [index, entry] of Array.isArray(tools) ? tools.entries() : []) {
     const { type, parameters } = asObject(entry) ?? {}

@@ -94,7 +94,7 @@ function resolve(
   )
 }
 
-/** What the searches of one request may use. */
+/** Counts the searches and results that one request may use. */
 class SearchLimits {
   readonly #maxUses: number
   #uses = 0
@@ -105,7 +105,7 @@ class SearchLimits {
     this.#results = max_total_results
   }
 
-  /** Why there is no further search; null if there is one, which it counts. */
+  /** Counts a search; returns the reason if a limit does not allow it, otherwise null. */
   start(): string | null {
     if (this.#uses >= this.#maxUses) return `The limit of ${this.#maxUses} searches is reached.`
     if (this.#results <= 0) return 'The limit of results of this request is reached.'
@@ -113,7 +113,7 @@ class SearchLimits {
     return null
   }
 
-  /** How many of the results may be used. */
+  /** Counts results, and returns how many of them may be used. */
   take(count: number): number {
     const taken = Math.min(count, this.#results)
     this.#results -= taken

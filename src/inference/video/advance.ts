@@ -59,7 +59,7 @@ async function complete(
   await endJob(gateway, job, { ...progress, urls })
 }
 
-/** Of one job. */
+/** Videos stored for one job. */
 const maxVideos = 8
 
 function clampPercent(percent: number | null): number {

@@ -94,7 +94,7 @@ function assertStored(gateway: Gateway, job: VideoJob): string[] {
   return openContents(gateway.vault, job)
 }
 
-/** For a node that did not complete the job: it has a data directory of its own. */
+/** Downloads a video on a node that did not complete the job: it has a data directory of its own. */
 async function fetchAgain(gateway: Gateway, job: VideoJob, index: number, url: string): Promise<void> {
   try {
     await gateway.videoTasks.run(`${job.id} ${index}`, async () => {

@@ -236,7 +236,7 @@ async function admitJob(
   }
 }
 
-/** From here on the job is polled, by any node. */
+/** Records that the provider accepted the job, which any node polls from here on. */
 async function recordAccepted(
   gateway: Gateway,
   request: MediaRequest<VideoCall>,

@@ -33,7 +33,7 @@ import { encodeDropped } from '../settle/settle.ts'
 
 type CompletedVideo = Extract<VideoProgress, { status: 'completed' }>
 
-/** How a job ends. `code` is that of its generation. */
+/** The end of a job. `code` is that of its generation. */
 export type VideoOutcome =
   | CompletedVideo
   | { status: Exclude<VideoEnd, 'completed'>; message: string; code: string }

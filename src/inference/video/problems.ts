@@ -4,7 +4,10 @@ import { listVideoWireFormats } from '../../formats/video/all.ts'
 import type { VideoWireFormat } from '../../formats/video/wire-format.ts'
 import type { FieldProblem } from '../media/task.ts'
 
-/** Why an endpoint cannot make a video; null if it can. What an endpoint does not declare is for its provider to check. */
+/**
+ * Finds the reason why an endpoint cannot make a video; null if it can. The provider checks what the endpoint does not
+ * declare.
+ */
 export function findVideoProblem(call: VideoCall, endpoint: Endpoint): FieldProblem | null {
   const video = endpoint.video ?? noCapabilities
   return (

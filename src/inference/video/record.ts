@@ -8,7 +8,7 @@ export interface VideoUsage {
   is_byok: boolean
 }
 
-/** What the ledger has charged for a job; null until it is settled, or if nothing reached a provider. */
+/** Finds the charge of a job in the ledger; null until it is settled, or if nothing reached a provider. */
 export async function findJobUsage(db: Db, job: VideoJob): Promise<VideoUsage | null> {
   const cost = (await findJobCosts(db, [job.generation_id])).get(job.generation_id)
   return cost ? { cost: usdFromNanos(cost.cost_nanos), is_byok: cost.is_byok === 1 } : null

@@ -48,7 +48,7 @@ function isPlausibleId(id: string): boolean {
   return id.length <= maxIdLength && !id.includes('\0')
 }
 
-/** Where a job was accepted. */
+/** The provider's id of an accepted job, and where it was sent. */
 export interface AcceptedVideo {
   upstreamId: string
   sent: SentVideoJob

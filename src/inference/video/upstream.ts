@@ -139,7 +139,7 @@ async function requestOwn(
   return requestPublic(gateway, exchange, new URL(location, access.baseUrl).href)
 }
 
-/** At an address that the provider chose, without the credential. */
+/** Requests an address that the provider chose, without the credential. */
 async function requestPublic(gateway: Gateway, exchange: UpstreamExchange, url: string): Promise<Response> {
   const { egress, limits } = gateway.settings
   try {

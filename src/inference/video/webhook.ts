@@ -7,7 +7,7 @@ import { findVideoCallback, openJobRequest, updateHeldJob, type VideoJob } from 
 import { findJobUsage, listContentUrls } from './record.ts'
 
 const minuteMs = 60_000
-/** Before each further attempt. After the last one, the webhook is given up. */
+/** Delays before each further attempt. After the last one, the webhook is given up. */
 const retryDelaysMs = [0.5, 2, 10, 60, 360].map((minutes) => minutes * minuteMs)
 const timeoutMs = 15_000
 const maxResponseBytes = 64 * 1024
@@ -85,7 +85,7 @@ async function buildEvent(gateway: Gateway, job: VideoJob, origin: string) {
   }
 }
 
-/** With the secret of the workspace, if it has one. */
+/** Signs the body with the secret of the workspace, if it has one. */
 async function buildSignature(
   { db, vault, clock, secretUses }: Gateway,
   job: VideoJob,
@@ -100,7 +100,7 @@ async function buildSignature(
   return { 'x-service-signature': `t=${time},v1=${signature}` }
 }
 
-/** What the encrypted secret of a workspace is bound to. */
+/** The context that the encrypted secret of a workspace is bound to. */
 export function videoSecretContext(workspaceId: string): string {
   return `video-webhook/${workspaceId}`
 }

@@ -6,7 +6,7 @@ import { deliverWebhook } from './webhook.ts'
 
 type JobStep = (gateway: Gateway, job: VideoJob) => Promise<void>
 
-/** What advances jobs is loaded with the first of them: it needs routing, settlement and the upstream client. */
+/** Loads the code that advances jobs with the first of them: it needs routing, settlement and the upstream client. */
 const advanceJob: JobStep = async (gateway, job) => (await import('./advance.ts')).advanceJob(gateway, job)
 
 /** Starts the work that is due on jobs that no other node holds. */

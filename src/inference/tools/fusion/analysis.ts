@@ -12,7 +12,7 @@ export interface PanelReply {
 
 const texts = z.array(z.string())
 
-/** What an analyst finds in the replies of a panel. */
+/** The findings of an analyst in the replies of a panel. */
 const analysis = z.object({
   consensus: texts,
   contradictions: z.array(
@@ -27,7 +27,7 @@ export type FusionAnalysis = z.output<typeof analysis>
 
 const schema = z.toJSONSchema(analysis, { target: 'draft-7' }) as JsonObject
 
-/** Of one reply, in the prompt of the analyst and in the result. */
+/** Characters of one reply, in the prompt of the analyst and in the result. */
 export const maxShownCharacters = 40_000
 
 const instructions =

@@ -54,7 +54,7 @@ function textOf({ parts }: Message): string {
   return parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join('\n')
 }
 
-/** Why the replies could not be compared. The model then receives the replies alone. */
+/** The reason why the replies could not be compared. The model then receives the replies alone. */
 interface FailedAnalysis {
   failure_reason: string
   error: string
@@ -117,7 +117,7 @@ function listSources(citations: readonly Citation[]): { title: string; url: stri
   return [...byUrl.values()].slice(0, maxSources)
 }
 
-/** By the codes of the errors; any other mixture is `all_panels_failed`. */
+/** Reasons by the codes of the errors; any other mixture is `all_panels_failed`. */
 const sharedReasons: readonly (readonly [reason: string, codes: RegExp])[] = [
   ['insufficient_credits', /^credits_exhausted$|_limit_reached$|_budget_reached$|^price_unknown$/],
   ['rate_limited', /rate_limited$/],
