@@ -212,7 +212,7 @@ class ResponseState {
     if (!this.hasEnded) this.#error ??= { code: encodeErrorCode(errorType), message }
   }
 
-  /** Without a final event, the status depends on why the run was stopped. */
+  /** Builds the final response. Without a final event, its status depends on why the run was stopped. */
   finalResponse({ stopReason }: BackgroundRun): JsonObject {
     const body = this.#response()
     if (this.hasEnded && this.#error === null) return body

@@ -10,8 +10,8 @@ import type { PreparedTools } from './tools/prepared-tools.ts'
 import type { ToolCosts, ToolInstance } from './tools/tool.ts'
 
 /**
- * What a request may pay for besides its first turn, as far as that is known: its plugins, one call of each of its
- * tools, and the turn after them. Null if nothing follows the first turn.
+ * Estimates what a request may pay for besides its first turn, as far as that is known: its plugins, one call of each
+ * of its tools, and the turn after them. Null if nothing follows the first turn.
  */
 export async function estimateSteps(
   gateway: Gateway,
@@ -90,7 +90,7 @@ function estimateModel(
   return estimateHold(gateway, nested, buildPlan(gateway, nested, null)).estimate
 }
 
-/** What cannot be estimated fails when it is used, with an error of its own. */
+/** Ignores errors: a step that cannot be estimated fails when it is used, with an error of its own. */
 async function estimateOrNothing(estimate: () => Promise<Amounts>): Promise<Amounts> {
   try {
     return await estimate()

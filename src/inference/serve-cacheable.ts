@@ -25,7 +25,7 @@ import { guardMedia } from './stages/guard.ts'
 
 type EncodeFn<Call, Reply> = (reply: Reply, context: MediaReplyContext, call: Call) => EncodedReply
 
-/** As `handleMedia`, with the response cache: for replies that are whole and can be stored as JSON. */
+/** Handles a request with the response cache: for tasks whose replies are whole and can be stored as JSON. */
 export async function handleCacheable<Call, D extends MediaWireFormat<Call>, Reply extends MediaReply>(
   gateway: Gateway,
   incoming: IncomingMedia<Call>,

@@ -31,7 +31,7 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
   return serveRequest(gateway, parsed, textStages)
 }
 
-/** What differs between requests for text and for other tasks. */
+/** The stages that differ between requests for text and for other tasks. */
 export interface RequestStages<R extends RequestState> {
   /** Applies the guardrails, plugins and tools of the request: then it may be routed. */
   prepare(gateway: Gateway, parsed: Unguarded<R>): R | Promise<R>
@@ -72,7 +72,7 @@ async function addPluginsAndTools(gateway: Gateway, request: InferenceRequest): 
   await prepareTools(gateway, request, createNested)
 }
 
-/** How a plugin or tool makes requests. */
+/** Creates the functions by which a plugin or tool makes requests. */
 function createNested(gateway: Gateway, request: InferenceRequest): NestedRequests {
   return createNestedRequests(gateway, request, handleInference)
 }

@@ -7,7 +7,7 @@ import type { Candidate } from '../routing/candidate.ts'
 /** A request of any task that was inspected but not refused, and how it would be sent. */
 export interface ResolvedRequest {
   request: RequestState
-  /** Its prompt before anything was redacted. */
+  /** The prompt before anything was redacted. */
   original: ModelCall
   /** Excludes endpoints that cannot serve the request; throws if there is no other. */
   excludeUnfit: (plan: RoutingPlan) => RoutingPlan

@@ -18,7 +18,7 @@ export interface CacheOptions {
 const defaultSeconds = 300
 const maxSeconds = 86_400
 
-/** By which the client says whether the cache is to be used. Most have neither. */
+/** Headers with which the client enables or disables the cache. Most requests have neither. */
 export const [cacheHeader, cacheSynonym] = listServiceHeaders('cache')
 
 /** A preset can disable the cache; otherwise headers take precedence over the preset, which is null if there is none. */
@@ -40,7 +40,10 @@ function parseFlag(text: string | null): boolean | undefined {
   return value === 'true' ? true : value === 'false' ? false : undefined
 }
 
-/** For text, what is sent may also depend on the client's own text and headers. */
+/**
+ * A request whose reply can be cached. For text, the encoded request may also depend on the client's own text and
+ * headers.
+ */
 export interface CacheableRequest extends RequestState {
   format: RequestFormat & Partial<Pick<ClientFormat, 'wireFormat'>>
   content: MeasuredContent & Partial<Pick<RequestContent, 'verbatim'>>

@@ -32,7 +32,7 @@ export class ReplyRecorder implements ReplyObserver {
   }
 }
 
-/** Of the content; the rest of an event is small. */
+/** Estimates the characters of the content; the rest of an event is small. */
 function lengthOf(event: ReplyEvent): number {
   if (event.type === 'part-start') return estimateJsonLength(event.content)
   if (event.type !== 'part-delta') return 0

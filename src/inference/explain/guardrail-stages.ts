@@ -10,7 +10,9 @@ const scopes: Record<Layer, string> = {
   key: 'api-key',
 }
 
-/** What the guardrails found and did in a request, without the text: a stage for each kind of check. */
+/**
+ * Describes the matches and actions of the guardrails in a request, without the text: a stage for each kind of check.
+ */
 export function describeGuardrailStages(hits: readonly GuardrailHit[], ids: GuardrailIds): PipelineStage[] {
   const ofContent = hits.filter(({ direction }) => direction === 'input')
   return [...Map.groupBy(ofContent, nameCheck)].map(([name, found]) => {

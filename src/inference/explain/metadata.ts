@@ -113,7 +113,7 @@ function describeAttempt(
   }
 }
 
-/** If the client's error is a failure of the provider, it is that of this attempt. */
+/** Describes the last attempt: if the client's error is a failure of the provider, this attempt caused it. */
 function describeCurrentAttempt(
   { model, endpoint, byokKey }: Candidate,
   { startedAt, attempts: { lastStartedAt } }: Unguarded<RequestState>,

@@ -37,7 +37,7 @@ export function timeoutError(): UpstreamError {
   return new UpstreamError({ kind: 'timeout', status: null, message: 'The provider timed out.' })
 }
 
-/** For a reply that has already begun. */
+/** Builds the timeout of a reply that has already begun. */
 export function idleTimeoutError(): UpstreamError {
   return new UpstreamError({
     kind: 'timeout',

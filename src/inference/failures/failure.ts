@@ -150,7 +150,7 @@ function summarizeAttempt({ provider, failure }: FailedAttempt) {
   return { provider, code: failure.kind, status: failure.status }
 }
 
-/** In seconds; null unless every provider that was tried sent a hint. */
+/** Computes the seconds until a retry; null unless every provider that was tried sent a hint. */
 function computeRetrySeconds(attempts: readonly FailedAttempt[]): number | null {
   const hints = attempts.map(({ failure }) => failure.retryAfterMs)
   if (hints.some((hint) => hint === undefined)) return null

@@ -46,7 +46,7 @@ export function redactSecrets(text: string, secrets: readonly string[]): string 
   return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '***'), text)
 }
 
-/** For text that is still to be parsed: a short secret without digits may equal a field name. */
+/** Redacts text that is still to be parsed: a short secret without digits may equal a field name. */
 export function redactUnparsed(text: string, secrets: readonly string[]): string {
   return redactSecrets(
     text,

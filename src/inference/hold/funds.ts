@@ -300,7 +300,7 @@ export class Funds {
     })
   }
 
-  /** These funds and those that they draw on, the nearest first. */
+  /** The funds of the request and those that they draw on, the nearest first. */
   get #family(): Funds[] {
     return [this, ...this.#outers]
   }

@@ -49,7 +49,7 @@ const maxPages = 20
 const maxDescriptionLength = 8000
 const maxSchemaLength = 64 * 1024
 const maxMessageLength = 500
-/** Of one result. */
+/** Parts of one result. */
 const maxContentParts = 1000
 const clientInfo = { name: 'headgate', version: '1' }
 
@@ -148,7 +148,7 @@ class Excess {
   }
 }
 
-/** Without the tools themselves, which `readTool` validates one at a time. */
+/** A page of tools, which `readTool` validates one at a time. */
 const toolPage = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
 
 /** Adds to `tools`; each step is one of them. */
@@ -220,7 +220,7 @@ function toMcpError(error: unknown): McpError {
   return new McpError('mcp_protocol_error', -32000, 'The server could not be used.', 'unavailable')
 }
 
-/** Of JSON-RPC. */
+/** The code of internal errors in JSON-RPC. */
 const internalErrorCode = -32603
 
 const egressReasons: Partial<Record<EgressErrorKind, McpFailureReason>> = {

@@ -6,7 +6,7 @@ import { JsonError } from '../../platform/json/json-error.ts'
 
 export interface McpEgress extends EgressOptions {
   connectMs: number
-  /** Of one response; streams of servers included. */
+  /** Bytes of one response; streams of servers included. */
   maxBytes: number
   /** Ends all requests to the server. */
   signal: AbortSignal

@@ -12,7 +12,7 @@ import { switchyardRouterPlugin } from './switchyard-router.ts'
 import { web } from './web.ts'
 import { webFetch } from './web-fetch.ts'
 
-/** In the order they are applied. */
+/** Plugins in the order they are applied. */
 export const plugins: readonly Plugin[] = [
   autoRouterPlugin,
   autoBetaRouterPlugin,

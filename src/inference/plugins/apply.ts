@@ -14,7 +14,7 @@ import { namesRouter, routeModels } from './route-models.ts'
 
 type PrepareOptions = Pick<PluginContext, 'callModel' | 'isDryRun'>
 
-/** For a request that is only quoted, or whose tokens are counted. */
+/** Options for a request that is only quoted, or whose tokens are counted. */
 export const dryRun: PrepareOptions = {
   isDryRun: true,
   callModel: () => Promise.reject(new Error('a dry run calls no model')),

@@ -12,7 +12,7 @@ import type { Plugin } from './plugin.ts'
 import { noModelError, type Router, type RouterContext, type RouterResult, settingsOf } from './router.ts'
 import { listRouterCandidates } from './router-candidates.ts'
 
-/** Its settings are read by the router. */
+/** A plugin without functions: the router reads its settings. */
 export const autoRouterPlugin: Plugin<'auto-router'> = { id: 'auto-router' }
 
 export const autoRouter: Router = {
@@ -72,7 +72,7 @@ function resolveBand({ gateway }: RouterContext, { cost_tier, cost_quality_trade
   return bandOfTier(cost_tier ?? gateway.settings.routers.cost_tier)
 }
 
-/** In slices: there may be a thousand patterns for each of hundreds of models. */
+/** Matches in slices: there may be a thousand patterns for each of hundreds of models. */
 async function matchList(
   candidates: readonly RouterCandidate[],
   patterns: readonly string[] = [],

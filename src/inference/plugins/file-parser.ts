@@ -52,14 +52,16 @@ export const fileParser: Plugin<'file-parser'> = {
   estimateFee,
 }
 
-/** Of one request. */
+/** Limits of one request. */
 const maxFiles = 20
 const maxMilliseconds = 30_000
 const maxCharacters = 4_000_000
-/** Of its images, in base64. */
+/** Characters of its images in base64. */
 const maxImageLength = 32 * 1024 * 1024
 
-/** Without an engine: the model if it reads files, otherwise OCR if the operator has configured it. */
+/**
+ * Selects the engine. By default it is the model if it reads files, otherwise OCR if the operator has configured it.
+ */
 function resolveEngine(gateway: Gateway, request: InferenceRequest, { pdf }: Settings): Engine {
   const hasOcr = findRecognizer(gateway, request) !== null
   switch (pdf?.engine) {
@@ -183,11 +185,11 @@ function checkLengths(part: FilePart, files: readonly ParsedFile[]): void {
 }
 
 interface GuardedFile extends ParsedFile {
-  /** What takes its place. */
+  /** The parts that replace the file. */
   content: FileContent
 }
 
-/** Here and not only afterwards, because the annotations of the reply have the same texts. */
+/** Guards texts here and not only afterwards, because the annotations of the reply have the same texts. */
 async function guardTexts(
   gateway: Gateway,
   request: InferenceRequest,
@@ -204,7 +206,7 @@ async function guardTexts(
   })
 }
 
-/** If the client wants the prompt cached up to the file, it is up to its last part. */
+/** Builds the parts of a file. A cache breakpoint of the file moves to its last part. */
 function buildContent({ part, text, images }: ParsedFile): [TextPart, ...ImagePart[]] {
   const cache = part.cache && { cache: part.cache }
   const last = images.length - 1

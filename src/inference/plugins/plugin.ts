@@ -6,7 +6,7 @@ import type { CallModelFn } from '../tools/tool.ts'
 
 /** A feature of the gateway that changes a request or its reply. Requests enable it in `plugins`. */
 export interface Plugin<Id extends PluginId = PluginId> {
-  /** Its settings are declared in `formats/schema/plugins.ts`. */
+  /** The id, whose settings are declared in `formats/schema/plugins.ts`. */
   id: Id
   /** Validates settings before they are stored. Errors are 400 and name the field. */
   validate?(settings: PluginSettings<Id>): void
@@ -18,7 +18,7 @@ export interface Plugin<Id extends PluginId = PluginId> {
   augment?(context: AugmentContext, settings: PluginSettings<Id>): Promise<void>
   /** The highest fee of `augment`, without the tokens it adds to the prompt; for quotes. */
   estimateFee?(context: PluginContext, settings: PluginSettings<Id>): bigint | Promise<bigint>
-  /** What `augment` adds to the prompt at most, in characters; absent if it is not known before. */
+  /** Estimates the most characters that `augment` adds to the prompt; absent if that is not known before. */
   estimateCharacters?(context: PluginContext, settings: PluginSettings<Id>): number
 }
 

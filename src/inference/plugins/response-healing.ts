@@ -36,7 +36,7 @@ interface HealedChoice {
 
 /** Longer texts are parsed in a worker thread. */
 const maxParsedInline = 32 * 1024
-/** For all choices of a reply. */
+/** Time limit for all choices of a reply. */
 const maxMilliseconds = 5_000
 
 class JsonHealer implements ReplyTransform {

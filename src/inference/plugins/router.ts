@@ -5,7 +5,7 @@ import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { RouterSelection } from '../routers/candidate.ts'
 import type { PluginContext } from './plugin.ts'
 
-/** How a router model chooses the models of a request. What else it changes, it changes in the request. */
+/** A router model's way of choosing the models of a request. Its other changes are made in the request itself. */
 export interface Router {
   /** The id of the router model in the catalog. */
   model: string

@@ -54,7 +54,7 @@ export const web: Plugin<'web'> = {
   },
 }
 
-/** What no search could use, whatever the model and the engines of the server. */
+/** Rejects settings that no search could use, whatever the model and the engines of the server. */
 function validate(settings: Settings): void {
   const { engine, mode } = settings
   parseDomainRules(settings.include_domains, names.includeDomains)

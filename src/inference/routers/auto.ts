@@ -27,7 +27,7 @@ export interface AutoOptions {
   remembered: string | null
 }
 
-/** What ranks models, and how it is described where it decides. */
+/** Criteria that rank models, each with the reason given when it decides. */
 const criteria: readonly { compare: Comparison; reason: string }[] = [
   { compare: byStability, reason: 'The other models of its price failed recently.' },
   { compare: byTaskShare, reason: 'This account spent most on it for this kind of task in the last 7 days.' },

@@ -10,7 +10,7 @@ interface RequestBody {
 
 /** More requests are not built from one prompt. */
 const maxRequests = 16
-/** Where the prompt names no model. */
+/** The model of a prompt that names none. */
 const defaultModel = 'service/auto'
 
 /** A request for each model that the last message of the user names, with its task and the system prompt. */
@@ -41,7 +41,7 @@ function joinTexts(parts: ModelCall['messages'][number]['parts']): string {
 
 /** Separators of the models in a list. */
 const separator = /^[\s,;&/'"`+]*(?:(?:and|or|und|et|y|vs\.?|versus|plus)\b[\s,;&/'"`+]*)?$/i
-/** What introduces the list. */
+/** Words that introduce the list. */
 const introduction =
   /(?:^|[\s,;(])(?:using|with|via|on|by|across|through|from|in|to|ask(?:ing)?|compare|comparing|mit|avec|con)(?:\s+(?:both|the(?:\s+models?)?|models?))?[\s:'"`(]*$/i
 
@@ -62,7 +62,7 @@ function splitPrompt(prompt: string, mentions: readonly ModelMention[]): { task:
   return { task: prompt, names: certain.map(({ model }) => model) }
 }
 
-/** What is left of a sentence without its middle. */
+/** Joins the two ends of a sentence whose middle was removed. */
 function joinAround(before: string, after: string): string {
   const start = before.trim()
   const end = after.replace(/^['"`)]+/, '').trim()

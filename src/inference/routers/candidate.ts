@@ -18,16 +18,16 @@ export interface RouterCandidate {
   codingScore: number | null
   /** The estimate of `estimateStanding`, from 0 to 1: ranks models without benchmarks. */
   standing: number
-  /** Its share of what this account spent in the last days, from 0 to 1: on the kind of task, and on any. */
+  /** Shares of this account's spending in the last days, from 0 to 1: on the kind of task, and on any. */
   taskShare: number
   spendShare: number
 }
 
-/** What a router decided. */
+/** The decision of a router. */
 export interface RouterSelection {
   /** Names of models: the chosen one, then those to fall back to. Never empty. */
   models: string[]
-  /** Why the first was chosen. */
+  /** The reason for choosing the first. */
   reason: string
   /** The next best models that are not among `models`, and why they are not. */
   runnersUp: RunnerUp[]
@@ -79,7 +79,7 @@ export const bySpendShare: Comparison = (a, b) => b.spendShare - a.spendShare
 export const byScore: Comparison = (a, b) => (b.score ?? -1) - (a.score ?? -1)
 export const byCodingScore: Comparison = (a, b) => (b.codingScore ?? -1) - (a.codingScore ?? -1)
 export const byStanding: Comparison = (a, b) => b.standing - a.standing
-/** Without measurements it comes last. */
+/** Compares latencies; a candidate without measurements comes last. */
 export const byLatency: Comparison = (a, b) =>
   (a.latency ?? Number.POSITIVE_INFINITY) - (b.latency ?? Number.POSITIVE_INFINITY)
 export const byThroughput: Comparison = (a, b) => (b.throughput ?? -1) - (a.throughput ?? -1)

@@ -17,7 +17,7 @@ export function bandOfTier(tier: CostTier): CostBand {
   return { from, to: from + bandWidth, isClosed: tier === 'max' }
 }
 
-/** From 0, anything up to the 90th percentile, to 10, only the cheapest tenth. */
+/** Converts a tradeoff from 0, anything up to the 90th percentile, to 10, only the cheapest tenth. */
 export function bandOfTradeoff(tradeoff: number): CostBand {
   return { from: 0, to: 10 + (10 - tradeoff) * 8, isClosed: true }
 }
@@ -40,7 +40,7 @@ export function isInBand(percentile: number, { from, to, isClosed }: CostBand): 
   return percentile >= from && (isClosed ? percentile <= to : percentile < to)
 }
 
-/** Those within the band; if there are none, those closest to it. */
+/** Picks the candidates within the band; if there are none, those closest to it. */
 export function pickBand(
   candidates: readonly RouterCandidate[],
   percentiles: ReadonlyMap<string, number>,

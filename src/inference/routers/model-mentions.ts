@@ -4,7 +4,7 @@ import type { Model } from '../../catalog/model.ts'
 /** A model that a text names, and the words that do. */
 export interface ModelMention {
   model: string
-  /** Of the text, in characters. */
+  /** Offsets in the text, in characters. */
   start: number
   end: number
   /** It names a whole slug, or more than one word: hardly by accident. */

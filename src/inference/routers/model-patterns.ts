@@ -1,6 +1,6 @@
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 
-/** Of all patterns of one list together. */
+/** Characters of all patterns of one list together. */
 const maxPatternCharacters = 65_536
 
 /** Whether a model's id matches one of the patterns; a pattern without a suffix also matches variants such as `:free`. */

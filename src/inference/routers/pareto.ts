@@ -12,7 +12,7 @@ import {
 } from './candidate.ts'
 
 export interface ParetoOptions {
-  /** From 0 to 1. */
+  /** A coding score from 0 to 1. */
   minCodingScore: number
   /** USD per million prompt tokens; selects by price instead of by tier. */
   maxPrice: number | null
@@ -66,7 +66,7 @@ function selectByTier(
   return { ...selection, data: { coding_tier: tier } }
 }
 
-/** Without any benchmark there are no tiers. */
+/** Selects without tiers, because no candidate has a benchmark. */
 function selectUnscored(
   candidates: readonly RouterCandidate[],
   prefersSpeed: boolean,

@@ -23,7 +23,7 @@ export const routerSettings = z.strictObject({
       weak: z.array(z.string().min(1)).max(4).default([]),
       strong: z.array(z.string().min(1)).max(4).default([]),
       judge: z.string().min(1).nullable().default(null),
-      /** For the reply of the judge. In seconds. */
+      /** Time limit for the reply of the judge, in seconds. */
       timeout: secondsField(10),
     })
     .prefault({}),

@@ -8,12 +8,12 @@ import { utcDay } from '../../platform/time/time.ts'
 const dayMs = 86_400_000
 const windowDays = 7
 const minuteMs = 60_000
-/** After this time the figures are read again, in the background. */
+/** Age in milliseconds at which figures are read again, in the background. */
 const refreshMs = 10 * minuteMs
-/** How long the first request of an organization waits for its figures. */
+/** Milliseconds that the first request of an organization waits for its figures. */
 const firstWaitMs = 1000
 const queryTimeoutMs = 10_000
-/** After a failure it is not tried again for this long. */
+/** Milliseconds between a failed reading and the next. */
 const retryMs = minuteMs
 /** Beyond this number, the organizations that were idle longest are forgotten. */
 const maxOrganizations = 2000
@@ -24,11 +24,11 @@ interface ModelUsage {
   prompts: Map<string, { all: number; cached: number }>
 }
 
-/** What an organization spent in the last seven days. */
+/** The spending of an organization in the last seven days. */
 export class SpendingFigures {
   readonly #models = new Map<string, ModelUsage>()
   #total = 0
-  /** Of kinds of tasks, and of models within each. */
+  /** Totals of kinds of tasks, and of models within each. */
   readonly #tasks = new Map<string, { total: number; models: Map<string, number> }>()
 
   constructor(groups: readonly Group[], tasks: readonly TaskSpending[]) {
@@ -53,13 +53,13 @@ export class SpendingFigures {
     }
   }
 
-  /** From 0 to 1. */
+  /** Computes the model's share of all spending, from 0 to 1. */
   shareOf(model: string): number {
     const nanos = this.#models.get(model)?.nanos ?? 0
     return this.#total > 0 ? nanos / this.#total : 0
   }
 
-  /** Of what was spent on a kind of task. */
+  /** Computes the model's share of the spending on a kind of task, from 0 to 1. */
   taskShareOf(tag: string, model: string): number {
     const task = this.#tasks.get(tag)
     return task && task.total > 0 ? (task.models.get(model) ?? 0) / task.total : 0
@@ -83,7 +83,7 @@ export class SpendingFigures {
 
 interface Entry {
   figures: SpendingFigures | null
-  /** When the next reading may start. */
+  /** Time at which the next reading may start. */
   due: number
   loading: Promise<void> | null
 }

@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Model } from '../../catalog/model.ts'
 
-/** What shows in a model's record that it is meant for demanding work. */
+/** Signs in a model's record that it is meant for demanding work. */
 const capabilities: readonly ((model: Model) => boolean)[] = [
   ({ supported_parameters }) => supported_parameters.includes('tools'),
   ({ supported_parameters }) =>
@@ -23,9 +23,9 @@ const weights = { isCurrent: 0.5, capabilities: 0.3, providers: 0.2 }
 const latestModels = new WeakMap<Catalog, ReadonlySet<Model>>()
 
 /**
- * How strong and well known a model is by the facts of the catalog, from 0 to 1: whether it is the newest release of
- * its family and stays available, what it can do, and how many providers sell it. Ranks models that no benchmark
- * has measured: their price alone says little.
+ * Estimates how strong and well known a model is by the facts of the catalog, from 0 to 1: whether it is the newest
+ * release of its family and stays available, what it can do, and how many providers sell it. Ranks models that no
+ * benchmark has measured: their price alone says little.
  */
 export function estimateStanding(catalog: Catalog, model: Model, now: number): number {
   const isCurrent = latestOf(catalog).has(model) && !isOld(model, now) && !isWithdrawn(model, now)

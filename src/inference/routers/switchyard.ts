@@ -71,7 +71,7 @@ async function decideTier(query: SwitchyardQuery): Promise<TierDecision> {
   return judgeTier(query)
 }
 
-/** Without a reply of the judge the capable tier is used, which is the safer choice. */
+/** Chooses the tier with the judge. Without its reply the capable tier is used, which is the safer choice. */
 async function judgeTier({ judge }: SwitchyardQuery): Promise<TierDecision> {
   if (!judge)
     return {
@@ -95,10 +95,10 @@ interface ToolOutcome {
   isError: boolean
 }
 
-/** How many of the last results of tools are looked at. */
+/** The number of last tool results that are considered. */
 const maxOutcomes = 8
 const minOutcomes = 3
-/** Failures one after another, at the end. */
+/** Consecutive failures at the end. */
 const maxFailures = 2
 const editTool = /edit|write|patch|replace|create_?file|insert/i
 const errorText =
@@ -140,7 +140,7 @@ function isFailure({ isError, content }: ToolResultPart): boolean {
   return first?.kind === 'text' && errorText.test(first.text.slice(0, maxInspected))
 }
 
-/** From 0, trivial, to 10. */
+/** The rating above which a request is demanding, from 0 (trivial) to 10. */
 const demandingRating = 5
 const maxQuoted = 6000
 

@@ -42,7 +42,7 @@ export function isIgnored(selectors: SelectorList, { tag, provider }: Endpoint):
   return selectors.some((selector) => selector.tag === tag || selector.provider === provider.slug)
 }
 
-/** Whether one of the names is the tag itself. */
+/** Whether one of the names is the tag of the endpoint. */
 export function isSelectedByTag(selectors: SelectorList | null, { tag }: Endpoint): boolean {
   return selectors?.some((selector) => selector.tag === tag) ?? false
 }

@@ -31,7 +31,7 @@ export class StickySessions {
   }
 }
 
-/** Whether staying with an endpoint saves anything. */
+/** Whether an endpoint discounts cached input, so that staying with it saves money. */
 export function hasCacheDiscount({ pricing }: Endpoint): boolean {
   return pricing?.input_cache_read !== undefined && Number(pricing.input_cache_read) < Number(pricing.prompt)
 }

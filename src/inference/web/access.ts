@@ -44,7 +44,7 @@ export function findDefaultEngine(
   )
 }
 
-/** In the order they are tried. Empty: the engine cannot be used. Decrypts keys. */
+/** Lists the credentials of an engine in the order they are tried. Empty: the engine cannot be used. Decrypts keys. */
 export function listAccesses(
   { vault, settings, secretUses }: AccessContext,
   engine: SearchEngine,

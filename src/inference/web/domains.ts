@@ -2,11 +2,11 @@ import { trimEnd } from '../../platform/text/trim-end.ts'
 
 /** A domain with its subdomains (`example.com`), subdomains alone (`*.example.com`), or a path (`example.com/blog`). */
 export interface DomainRule {
-  /** In ASCII, without the wildcard. */
+  /** The host in ASCII, without the wildcard. */
   host: string
   /** Only subdomains of the host. */
   isWildcard: boolean
-  /** Without the slash at the end; empty: every path. */
+  /** The path without the slash at the end; empty: every path. */
   path: string
 }
 

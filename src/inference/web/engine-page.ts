@@ -10,7 +10,7 @@ export type EnginePageOutcome =
   | { ok: true; page: WebPage; nanos: bigint }
   | { ok: false; error: PageError | WebError }
 
-/** For the fields of a reply besides the text; some engines return more than requested. */
+/** Bytes for the fields of a reply besides the text; some engines return more than requested. */
 const spareBytes = 1024 * 1024
 /** A character is at most six bytes in JSON. */
 const bytesPerCharacter = 6

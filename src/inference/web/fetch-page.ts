@@ -12,7 +12,7 @@ import type { WebSettings } from './settings.ts'
 
 export interface FetchContext {
   settings: { egress: { allow_private: readonly string[] }; web: WebSettings }
-  /** For tests. */
+  /** Injected by tests. */
   resolve?: DnsResolver
 }
 
@@ -26,7 +26,7 @@ export interface FetchOptions {
 export interface PageError {
   code: PageErrorCode
   message: string
-  /** Of the page, where it replied. */
+  /** HTTP status of the page, if it replied. */
   status: number | null
 }
 
@@ -45,7 +45,7 @@ export type PageErrorCode =
   | 'unavailable'
 
 export interface FetchedPage {
-  /** After redirects. */
+  /** The address after redirects. */
   url: string
   status: number
   contentType: string
@@ -137,7 +137,10 @@ const decompressors = new Map(
   }),
 )
 
-/** For servers that compress although the request forbids it. Null: damaged, too large, or of an unknown kind. */
+/**
+ * Decompresses the content of servers that compress although the request forbids it. Null: damaged, too large, or of an
+ * unknown kind.
+ */
 async function decompress(
   bytes: Uint8Array,
   encoding: string | null,

@@ -1,7 +1,7 @@
 import type { Citation } from '../../formats/call/part.ts'
 import type { SearchResult } from '../../formats/schema/search-engine.ts'
 
-/** For the model. */
+/** Formats results for the model. */
 export function formatResults(results: readonly SearchResult[]): string {
   if (results.length === 0) return 'The search found nothing.'
   const texts = results.map(({ url, title, text, publishedAt }, index) =>

@@ -65,7 +65,7 @@ interface RawText {
   text: string
 }
 
-/** Of the document interfaces, which the types of the runtime do not have. */
+/** The part of the DOM's `Element` that is used; the types of the runtime do not have it. */
 interface PageElement {
   getAttribute(name: string): string | null
 }
@@ -117,7 +117,7 @@ function createConverter(base: string): TurndownService {
   return turndown
 }
 
-/** For documents that are too large to parse. */
+/** Extracts the text of documents whose tags are too many or nested too deeply to parse. */
 function removeTags(html: string): RawText {
   const title = /<title[^>]{0,200}>([^<]{0,1000})/i.exec(html)?.[1] ?? null
   const text = html

@@ -9,7 +9,7 @@ import {
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { type DomainRule, domainForms, parseDomainRule } from './domains.ts'
 
-/** As the client sent them. */
+/** Options of a search in the client's form. */
 export interface SearchOptions {
   maxResults?: number | undefined
   includeDomains?: readonly string[] | null | undefined
@@ -26,9 +26,9 @@ export type OptionNames = Record<Exclude<keyof SearchOptions, 'contextSize'>, st
 /** A search without its query, ready to be sent to the engine. */
 export interface PreparedSearch {
   engine: SearchEngine
-  /** What the engine receives. */
+  /** Options that the engine receives. */
   query: Omit<SearchQuery, 'query'>
-  /** What its results must fulfil: not every engine understands every rule. */
+  /** Domain rules that the results must match: not every engine understands every rule. */
   includeDomains: readonly DomainRule[]
   excludeDomains: readonly DomainRule[]
   /** Options that the engine does not have, by the client's name. */
@@ -37,7 +37,7 @@ export interface PreparedSearch {
 
 const defaultMaxResults = 5
 const maxCharactersLimit = 100_000
-/** Of one result. */
+/** Characters of one result. */
 const contextCharacters: Record<ContextSize, number> = { low: 5_000, medium: 15_000, high: 30_000 }
 
 /** Errors are 400 and name the field. */

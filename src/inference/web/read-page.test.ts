@@ -12,7 +12,7 @@ const html = (title: string, body: string) =>
 const htmlType = { 'content-type': 'text/html; charset=utf-8' }
 const long = 'x'.repeat(5000)
 
-/** What the site replies, by path. */
+/** Replies of the site, by path. */
 const replies: Record<string, () => Response | Promise<Response>> = {
   '/page': () => new Response(html('A page', '<p>Hello, reader.</p>'), { headers: htmlType }),
   '/plain': () => new Response('plain text', { headers: { 'content-type': 'text/plain' } }),

@@ -24,7 +24,7 @@ export interface PageOptions extends FetchOptions {
 }
 
 export interface WebPage {
-  /** After redirects. */
+  /** The address after redirects. */
   url: string
   status: number
   title: string | null

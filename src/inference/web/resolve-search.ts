@@ -14,7 +14,7 @@ import {
   type SearchOptions,
 } from './prepare.ts'
 
-/** As the client sent them. */
+/** A search in the client's form. */
 export interface SearchRequest extends SearchOptions {
   engine?: string | undefined
   maxUses?: number | undefined
@@ -23,9 +23,9 @@ export interface SearchRequest extends SearchOptions {
 export type SearchNames = OptionNames & { engine: string }
 
 export interface Searcher extends Omit<EngineRequester, 'model'> {
-  /** Those that may reply, best first; undefined for a name that is not in the catalog. */
+  /** Models that may reply, best first; undefined for a name that is not in the catalog. */
   models: readonly (Model | undefined)[]
-  /** Of a regional host, which sends no search outside its region. */
+  /** Whether the host is regional: it sends no search outside its region. */
   isRegional: boolean
 }
 
@@ -34,7 +34,7 @@ export type ResolvedSearch =
   | { kind: 'native'; tool: NativeTool; ignored: string[] }
   | { kind: 'engine'; chosen: ChosenEngine; prepared: PreparedSearch }
 
-/** Without an engine, the provider searches if it can. Errors are 400 or 403 and name the field. */
+/** Chooses who searches: without a named engine, the provider if it can. Errors are 400 or 403 and name the field. */
 export function resolveSearch(
   context: AccessContext,
   request: SearchRequest,
@@ -77,7 +77,7 @@ export function requireMode(engine: string, mode: string | undefined, field: str
   )
 }
 
-/** What the search of a provider does not have. */
+/** Lists the options that the search of a provider does not have. */
 function listIgnored({ mode, maxResults, maxCharacters }: SearchRequest, names: SearchNames): string[] {
   return [
     ...(mode === undefined ? [] : [names.mode]),
@@ -92,7 +92,7 @@ export function findNativeSearch(models: readonly (Model | undefined)[]): Native
   return first && others.every((other) => other?.wireFormat === first.wireFormat) ? first : null
 }
 
-/** Of each provider that may serve the model. */
+/** Lists the native search of each provider that may serve the model. */
 function listSearches(model: Model | undefined): (NativeSearch | null)[] {
   if (!model) return [null]
   const endpoints = model.callable.length > 0 ? model.callable : model.endpoints
@@ -126,7 +126,7 @@ function createNativeTool(
   return { kind: 'native', wireFormat: native.wireFormat, type, value }
 }
 
-/** Why the lists of domains do not fit the provider's search; null if they do. */
+/** Finds the reason why the lists of domains do not fit the provider's search; null if they do. */
 function findNativeProblem(
   { domainLists, maxDomains = 100 }: NativeSearch,
   { includeDomains, excludeDomains }: SearchRequest,

@@ -15,7 +15,7 @@ const maxUrlLength = 2_000
 const maxTitleLength = 500
 /** A character is at most six bytes in JSON. */
 const bytesPerCharacter = 6
-/** For the fields of a result besides its text; some engines return more than requested. */
+/** Bytes for the fields of a result besides its text; some engines return more than requested. */
 const bytesPerResult = 64 * 1024
 const maxReplyBytes = 16 * 1024 * 1024
 
@@ -29,7 +29,7 @@ export function priceWorstCase(
   return priceSearch(settings, engine, query.mode, query.maxResults)
 }
 
-/** Of all results, with their titles and addresses. */
+/** Computes the characters of all results together, with titles and addresses. */
 export function maxResultCharacters({ query }: PreparedSearch): number {
   return query.maxResults * (query.maxCharacters + maxTitleLength + maxUrlLength)
 }
@@ -57,7 +57,7 @@ export async function searchWeb(
   return { ok: false, error }
 }
 
-/** What is read of a text that is to be searched for: spaces are removed from it. */
+/** Characters that are read of a text to search for, before its spaces are removed. */
 const maxReadLength = 10 * maxQueryLength
 
 function shortenQuery(text: string): string {
@@ -114,7 +114,7 @@ function selectResults(
   }))
 }
 
-/** Without half of a character at its end. */
+/** Shortens a text without leaving half of a character at its end. */
 function cut(text: string, length: number): string {
   return text.length <= length
     ? text

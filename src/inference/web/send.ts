@@ -7,7 +7,7 @@ import type { WebSettings } from './settings.ts'
 
 export interface SendContext {
   settings: { egress: { allow_private: readonly string[] }; web: WebSettings }
-  /** For tests. */
+  /** Injected by tests. */
   resolve?: DnsResolver
 }
 
@@ -15,7 +15,7 @@ export interface SendContext {
 export interface WebError {
   code: 'timeout' | 'unreachable' | 'unauthorized' | 'rate_limited' | 'rejected' | 'engine_error' | 'canceled'
   message: string
-  /** Whether another key may help. */
+  /** Whether a search with another key may succeed. */
   isRetryable: boolean
 }
 

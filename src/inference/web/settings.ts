@@ -9,15 +9,15 @@ const maxTimeoutSeconds = 600
 
 const engineIds = searchEngines.map(({ id }) => id)
 
-/** USD. What is absent costs what the engine charges. */
+/** Prices in USD. An absent price is the engine's own. */
 const prices = z
   .strictObject({
-    /** Of a search, in every mode that `modes` does not name. */
+    /** Price of a search, in every mode that `modes` does not name. */
     search: usdAmount.optional(),
     modes: z.partialRecord(z.enum(searchModes), usdAmount).optional(),
-    /** Of each result after the tenth. */
+    /** Price of each result after the tenth. */
     additional_result: usdAmount.optional(),
-    /** Of reading a page. */
+    /** Price of reading a page. */
     page: usdAmount.optional(),
   })
   .prefault({})
@@ -47,26 +47,26 @@ function buildEngineFields() {
 /** Web search and reading of web pages. */
 export const webSettings = z
   .strictObject({
-    /** For requests that name none; null: the first one with a key or an address. */
+    /** The engine of requests that name none; null: the first one with a key or an address. */
     engine: z.enum(engineIds).nullable().default(null),
     engines: z
       .strictObject(buildEngineFields())
       .transform((engines): Readonly<Record<string, EngineSettings>> => engines)
       .prefault({}),
-    /** For the reply of a search engine. In seconds. */
+    /** Time limit for the reply of a search engine, in seconds. */
     timeout: secondsField(30, maxTimeoutSeconds),
     fetch: z
       .strictObject({
         /** Whether the gateway itself reads pages. */
         enabled: z.boolean().default(true),
-        /** For one page, redirects included. In seconds. */
+        /** Time limit for one page, redirects included, in seconds. */
         timeout: secondsField(20, maxTimeoutSeconds),
         max_bytes: z
           .int()
           .min(1024)
           .max(32 * 1024 * 1024)
           .default(10 * 1024 * 1024),
-        /** Of the text of one page, unless the request sets fewer. */
+        /** Tokens of the text of one page, unless the request sets fewer. */
         max_content_tokens: z.int().min(1).max(1_000_000).default(25_000),
       })
       .prefault({}),

@@ -14,7 +14,7 @@ export interface FileAnnotation {
 
 type AnnotationContent = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } }
 
-/** What was read of a file. */
+/** The content read from a file. */
 export interface FileText {
   text: string
   images: ImagePart[]
@@ -29,7 +29,7 @@ export function buildAnnotation(hash: string, name: string, { text, images }: Fi
   return { type: 'file', file: { hash, name, content } }
 }
 
-/** What was read of files that the client sends back with the reply they came with, by hash. */
+/** Collects, by hash, the contents of files that the client sends back with the reply they came with. */
 export function collectParsedFiles({ messages }: ModelCall): Map<string, FileText> {
   const files = new Map<string, FileText>()
   for (const { role, parts } of messages) {

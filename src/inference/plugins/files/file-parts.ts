@@ -3,10 +3,10 @@ import type { FilePart, ImagePart, InputPart, OutputPart, TextPart } from '../..
 
 type Part = InputPart | OutputPart
 
-/** What takes the place of a file. */
+/** The parts that replace a file. */
 export type FileContent = (TextPart | ImagePart)[]
 
-/** Those of tool results included. */
+/** Lists the files of a call, including those of tool results. */
 export function listFiles({ messages }: ModelCall): FilePart[] {
   return messages
     .flatMap(({ parts }) =>

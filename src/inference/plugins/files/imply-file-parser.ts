@@ -23,7 +23,7 @@ export function implyFileParser(gateway: Gateway, request: InferenceRequest): vo
   implied.plugins = [...implied.plugins, { id: 'file-parser', settings, isDefault: true, isImplied: true }]
 }
 
-/** Whether the messages have a PDF or Office document as data. A document in a tool result is left to its client. */
+/** Whether the messages have a PDF or Office document as data. Documents in tool results are not considered. */
 function hasDocument({ messages }: ModelCall): boolean {
   for (const { parts } of messages)
     for (const part of parts) if (part.kind === 'file' && isDocument(kindOf(part))) return true

@@ -10,7 +10,7 @@ import { runInSlices } from '../../../platform/time/time-slicer.ts'
 import { readImage } from './images.ts'
 import { kindOf } from './read-document.ts'
 
-/** What the API accepts in one document. */
+/** Pages that the API accepts in one document. */
 export const maxOcrPages = 1000
 /** Images of a document that are passed on to the model. */
 export const maxOcrImages = 8

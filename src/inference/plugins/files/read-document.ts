@@ -14,7 +14,7 @@ export function nameOf({ filename, fallbackName, source }: FilePart): string {
   return path || 'file'
 }
 
-/** Of the content; of a URL, its address, so that the file need not be fetched to know it. */
+/** Hashes the content; of a URL, its address, so that the file need not be fetched. */
 export function hashOf(source: MediaSource): string {
   if (source.kind === 'data') return sha256(source.data)
   if (source.kind === 'text') return sha256(source.text)

@@ -15,7 +15,7 @@ export interface RecognizedFile {
   costNanos: bigint
 }
 
-/** Who reads documents without text: an API or a model; null: neither. The API is in no known region. */
+/** Finds the reader of documents without text: an API or a model; null: neither. The API is in no known region. */
 export function findRecognizer(
   { settings }: Gateway,
   { region }: Pick<InferenceRequest, 'region'>,
@@ -73,7 +73,7 @@ async function payPages(context: AugmentContext, file: FilePart, quota: TaskQuot
   return { text, images, costNanos }
 }
 
-/** Whether all models of the request do. */
+/** Whether all models of the request read images. */
 export function readsImages({ catalog }: Gateway, { options }: InferenceRequest): boolean {
   return options.models.every((slug) => findModel(catalog, slug)?.model.input_modalities.includes('image'))
 }

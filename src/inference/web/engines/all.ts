@@ -6,7 +6,7 @@ import { perplexity } from './perplexity.ts'
 import { sandbox } from './sandbox.ts'
 import { searxng } from './searxng.ts'
 
-/** Unless the operator sets a default, the first one that has a key or an address is. */
+/** Engines by preference: the default is the first that has a key or an address, unless the operator sets one. */
 export const searchEngines: readonly SearchEngine[] = [exa, parallel, perplexity, firecrawl, searxng, sandbox]
 
 export function findSearchEngine(id: string): SearchEngine | undefined {

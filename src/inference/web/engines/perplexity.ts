@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { SearchEngine } from '../../../formats/schema/search-engine.ts'
 
-/** Its limit of a result is in tokens. */
+/** Conversion to tokens, in which Perplexity limits a result. */
 const charactersPerToken = 4
 
 const found = z.object({
