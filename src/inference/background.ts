@@ -135,7 +135,7 @@ async function runToEnd(
   run.finish()
 }
 
-/** Never throws: an error becomes the end of the response. */
+/** Reads the reply. Never throws: an error becomes the end of the response. */
 async function readReply(
   gateway: Gateway,
   id: string,
@@ -276,7 +276,7 @@ export async function streamResponse(
   return respondWithEvents(gateway, run, from)
 }
 
-/** Idempotent: a response that has ended is unchanged. */
+/** Cancels a response. Idempotent: a response that has ended is unchanged. */
 export async function cancelResponse(gateway: Gateway, owner: Owner, id: string): Promise<JsonObject> {
   const response = await readResponse(gateway, owner, id)
   if (response.background !== true)

@@ -67,7 +67,7 @@ const generationFields = [
   'metadata',
 ]
 
-/** Undefined if the provider does not return a count. */
+/** Requests a count from a provider; undefined if it returns none. */
 async function requestCount(
   gateway: Gateway,
   request: InferenceRequest,

@@ -13,7 +13,7 @@ import { handleMedia } from './serve-media.ts'
 export interface IncomingTranscription
   extends Pick<IncomingMedia<TranscriptionCall>, 'caller' | 'region' | 'httpRequest'> {
   task: TranscriptionCall['task']
-  /** Validated by the schema of the operation. */
+  /** Fields that the schema of the operation has validated. */
   fields: TranscriptionFields
   /** The uploaded file; absent if the recording is in `fields`. */
   file?: AudioSource

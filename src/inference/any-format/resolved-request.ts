@@ -11,7 +11,7 @@ export interface ResolvedRequest {
   original: ModelCall
   /** Excludes endpoints that cannot serve the request; throws if there is no other. */
   excludeUnfit: (plan: RoutingPlan) => RoutingPlan
-  /** Throws if the client requires every field and the endpoint would drop one. */
+  /** Encodes the request. Throws if the client requires every field and the endpoint would drop one. */
   translate: (candidate: Candidate) => unknown
   encodeError: ClientCodec['encodeError']
   /** The most that its plugins cost besides tokens, in nano-dollars. */
@@ -20,6 +20,6 @@ export interface ResolvedRequest {
 
 /** A body whose format is not known yet. */
 export interface AnyRequest extends Omit<IncomingRequest, 'format'> {
-  /** Instead of what applies to the caller's key. */
+  /** Context that replaces that of the caller's key. */
   keyContext?: KeyContext
 }

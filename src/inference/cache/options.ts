@@ -34,7 +34,7 @@ export function parseCacheOptions(headers: Headers, preset: JsonObject | null): 
   }
 }
 
-/** Undefined for any other value. */
+/** Parses `true` or `false`; undefined for any other value. */
 function parseFlag(text: string | null): boolean | undefined {
   const value = text?.trim().toLowerCase()
   return value === 'true' ? true : value === 'false' ? false : undefined
@@ -50,8 +50,8 @@ export interface CacheableRequest extends RequestState {
 }
 
 /**
- * Equal for two requests only if they come from the same key and would send the same to a provider. The policy is part
- * of it, so that a change of policy invalidates every entry.
+ * Computes a hash that is equal for two requests only if they come from the same key and would send the same to a
+ * provider. The policy is part of it, so that a change of policy invalidates every entry.
  */
 export function computeCacheHash(request: CacheableRequest): string {
   const { caller, format, content, region, httpRequest, options } = request

@@ -13,7 +13,7 @@ export class ReplyRecorder implements ReplyObserver {
     this.#maxLength = maxLength
   }
 
-  /** Null for a reply that is too long. */
+  /** The recorded reply; null if it is too long. */
   get reply(): Reply | null {
     return this.#length > this.#maxLength ? null : this.#collector.reply
   }

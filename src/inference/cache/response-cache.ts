@@ -63,7 +63,7 @@ export interface CacheEntry<R> {
 
 type TextEntry = CacheEntry<Reply>
 
-/** Null if the request does not use the cache. */
+/** Computes the key of a request; null if the request does not use the cache. */
 export function resolveCacheKey(gateway: Gateway, request: CacheableRequest): CacheKey | null {
   if (!gateway.settings.response_cache.enabled) return null
   const { headers } = request.httpRequest
@@ -84,7 +84,7 @@ export function lookupCache(
   return stored
 }
 
-/** Has the reply to a request stored once it is settled as completed. */
+/** Stores the reply to a request once it is settled as completed. */
 export function recordReply(gateway: Gateway, request: InferenceRequest, key: CacheKey): void {
   const recorder = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
   request.replyObservers = [...request.replyObservers, () => recorder.restart()]

@@ -14,7 +14,7 @@ export interface FailedAttempt {
   failure: UpstreamFailure
   /** The request was passed through: the upstream uses the client's format. */
   isPassThrough: boolean
-  /** Monotonic milliseconds. */
+  /** Milliseconds of the monotonic clock. */
   startedAt: number
   endedAt: number
 }
@@ -128,7 +128,7 @@ const transientKinds: ReadonlySet<FailureKind> = new Set([
   'timeout',
 ])
 
-/** Only if every attempt was rate limited, or every failure is transient. */
+/** Describes the availability, if every attempt was rate limited or every failure is transient. */
 function buildAvailability(
   attempts: readonly FailedAttempt[],
   retryAfter: number | null,

@@ -16,7 +16,7 @@ export interface ReadableCall {
 const maxDocuments = 20
 const maxMilliseconds = 15_000
 
-/** Null if the call has no PDF. `owner`: the organization that sent it. */
+/** Reads the documents of a call; null if it has no PDF. `owner`: the organization that sent it. */
 export async function readDocuments(
   { pdfReader }: Gateway,
   call: ModelCall,

@@ -14,7 +14,7 @@ export interface OutgoingFile {
   mimeType: string
   size: number
   content: Blob
-  /** Sent with it. */
+  /** Form fields that are sent with the file. */
   fields: readonly FormText[]
 }
 

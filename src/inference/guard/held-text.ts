@@ -9,7 +9,7 @@ export interface TextFilter {
   /** `from`: the text is a section of a longer one, and before this place only context. */
   scan(text: string, from?: number): Promise<FilterResult>
   redact(text: string): Promise<RedactedText>
-  /** Throws if a hit blocks the reply. */
+  /** Reports hits. Throws if one of them blocks the reply. */
   report(hits: FilterHit[]): void
 }
 
@@ -22,7 +22,7 @@ interface PlacedEdit extends Edit {
 const minGrowth = 256
 /** A long text is scanned in sections, so that the memory of its matches is that of a section. */
 const sectionLength = 64 * 1024
-/** Beyond so many edits the places of citations are unknown. */
+/** Edits that are recorded; after more of them, the places of citations are unknown. */
 const maxRecordedEdits = 100_000
 
 /**
@@ -142,7 +142,7 @@ function countBefore(edits: readonly Edit[], offset: number): number {
   return low
 }
 
-/** Null until it has a character. */
+/** Whether the text begins as JSON does; null until it has a character. */
 function looksLikeJson(text: string): boolean | null {
   const first = text.trimStart().charAt(0)
   return first === '' ? null : first === '{' || first === '['

@@ -105,7 +105,7 @@ export async function scanTexts(
   }
 }
 
-/** Null if no guardrail can have a hit. */
+/** Lists the hits of a dry run; null if no guardrail can have a hit. */
 export function listDryRunHits({ keyContext, region }: Unguarded<RequestState>): GuardrailHit[] | null {
   const { dry_run } = keyContext.policy
   if (!dry_run) return keyContext.contentRules ? [] : null

@@ -26,7 +26,7 @@ export class PartFilter {
   readonly #context: PartFilterContext
   readonly #fields: OpenField[] = []
   readonly #citations: Citation[] = []
-  /** Sent at the end of the part. */
+  /** Chunks of audio, sent at the end of the part. */
   readonly #audio: string[] = []
   #signature: Pick<PartDelta, 'signature' | 'encrypted'> = {}
 

@@ -7,7 +7,7 @@ export interface NestedRequestLine {
   provider: string
   usage: Usage | null
   cost: bigint
-  /** It was sent to a provider, and so has a record. */
+  /** Whether it was sent to a provider, and so has a record. */
   isCharged: boolean
   startedAt: number
 }

@@ -159,7 +159,7 @@ export class Funds {
     })
   }
 
-  /** Throws the error of the limit that does not allow it. */
+  /** Holds what is needed. Throws the error of the limit that does not allow it. */
   async #require(gateway: Gateway, need: Amounts, onHeld?: () => void): Promise<void> {
     const build = () => {
       const least = addAmounts(this.#paid, this.#turn, need)
@@ -193,7 +193,7 @@ export class Funds {
     if (outer) outer.#recordPeak(addAmounts(outer.#paid, outer.#turn, least))
   }
 
-  /** Once: what turned out to be too little for it. */
+  /** Reports, once, the amount that turned out to be too little for the request. */
   #reportShortage(gateway: Gateway, available: bigint): void {
     if (this.#shortage && this.#hasPaid)
       gateway.ledger.holdQueue.shortages.add({ ...this.#shortage, available })
@@ -340,7 +340,7 @@ export class Funds {
     if (outerBill) for (const line of this.bill?.takeUnrecorded() ?? []) outerBill.addNested(line)
   }
 
-  /** Once the request is settled, or has failed before. */
+  /** Releases the hold once the request is settled, or has failed before. */
   async close(gateway: Gateway): Promise<void> {
     this.#isClosed = true
     this.passLines()

@@ -53,7 +53,7 @@ const maxMessageLength = 500
 const maxContentParts = 1000
 const clientInfo = { name: 'headgate', version: '1' }
 
-/** Loaded with the first server: it is a tenth of the memory of an idle gateway. */
+/** Loads the client with the first server: it is a tenth of the memory of an idle gateway. */
 const loadClient = () => import('@modelcontextprotocol/client')
 
 /** A session with a server, for the duration of one request. */

@@ -3,7 +3,7 @@ import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import type { RoutingPlan } from '../request/inference-request.ts'
 import type { FieldProblem, MediaSupport, MediaTask } from './task.ts'
 
-/** Only endpoints that support every parameter; if there is none, the error names the parameter. */
+/** Excludes endpoints that do not support every parameter; if none remains, the error names the parameter. */
 export function excludeUnfit<Call, D extends MediaWireFormat<Call>>(
   plan: RoutingPlan,
   call: Call,

@@ -53,7 +53,7 @@ async function* readFrames(
   }
 }
 
-/** Undefined for the marker at the end of a stream. */
+/** Parses a frame; undefined for the marker at the end of a stream. */
 async function parseFrame({ data }: SseFrame, maxValues: number): Promise<JsonObject | undefined> {
   if (data === '[DONE]' || data === '') return undefined
   try {

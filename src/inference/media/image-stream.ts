@@ -79,7 +79,7 @@ export class ImageStream implements MediaStream {
     }
   }
 
-  /** A reply that is refused is not kept. */
+  /** Filters the reply, and discards it if a filter refuses it. */
   async #filterReply(reply: ImagesReply): Promise<null> {
     const filter = this.#filter
     if (!filter) return null

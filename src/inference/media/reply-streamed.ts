@@ -25,11 +25,11 @@ export interface MediaStream {
   contentType: string
   /** Content received before the reply was accepted; sent first. */
   first: Chunk
-  /** Null at the end of the upstream's reply. */
+  /** Resolves with the next chunk; null at the end of the upstream's reply. */
   next(): Promise<Chunk | null>
   /** Applies filters to the text of the reply; absent if it has none. */
   filter?(filter: MediaFilter): void
-  /** Up to date after every chunk. It is billed as soon as it has a finish reason. */
+  /** A summary that is up to date after every chunk. The reply is billed as soon as it has a finish reason. */
   readonly summary: ReplySummary
   /** Words received so far, for the content log. */
   readonly text?: string
@@ -68,7 +68,7 @@ export async function streamMedia<Call, D extends MediaWireFormat<Call>, Stream 
   }
 }
 
-/** It is not held in memory until the stream ends. */
+/** Takes the first chunk, so that it is not held in memory until the stream ends. */
 function takeFirst(stream: MediaStream): Chunk {
   const { first } = stream
   stream.first = ''

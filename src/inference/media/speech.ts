@@ -106,7 +106,7 @@ function redactFailure(event: SpeechEvent, secrets: UpstreamResponse['secrets'])
   return { ...event, failure: { ...failure, message: redactSecrets(failure.message, secrets()) } }
 }
 
-/** Null if the endpoint can serve the request. */
+/** Finds the reason why the endpoint cannot serve the request; null if it can. */
 function findProblem(call: SpeechCall, endpoint: Endpoint): FieldProblem | null {
   const { speech } = endpoint
   if (!speech) return null

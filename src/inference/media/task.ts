@@ -29,7 +29,7 @@ export interface MediaTask<Call, D extends MediaWireFormat<Call>, Reply> {
   timeoutMs?: number
   /** Providers bill what they were sent, also if the connection closes: their replies are always received. */
   isBilledOnArrival?: true
-  /** Null if the endpoint supports everything the call asks for. */
+  /** Finds what the endpoint does not support of the call; null if it supports everything. */
   findProblem?(call: Call, endpoint: Endpoint, model: Model): FieldProblem | null
   /** Completes an admitted call before it is sent: downloads what it refers to. Throws an error for the client. */
   prepare?(gateway: Gateway, call: Call): Promise<Call>
@@ -90,6 +90,6 @@ export interface MediaRequest<Call> extends RequestState {
   /** The decoded request. */
   media: Call
   received: MediaBody<Call> & { fields: BodyFields; opaque: readonly OpaqueKind[] }
-  /** Null unless guardrails filter the reply. */
+  /** The filter of the reply; null unless guardrails filter it. */
   replyFilter: MediaFilter | null
 }

@@ -41,7 +41,7 @@ export class TranscriptStream implements MediaStream {
   readonly first = ''
   summary: ReplySummary
   text = ''
-  /** Read until another provider could no longer reply. */
+  /** The event that was read before the stream was accepted, while another provider could still reply. */
   #opened: TranscriptEvent | null = null
   #filter: MediaFilter | null = null
   #held: HeldText | null = null

@@ -18,7 +18,7 @@ export class NestedReplyReader {
   /** The reply is complete, and its charge is durable. */
   isComplete = false
   error: GatewayError | null = null
-  /** It was sent to a provider, and so has a record. */
+  /** Whether it was sent to a provider, and so has a record. */
   isCharged = false
   cost = 0n
 
@@ -42,7 +42,7 @@ export class NestedReplyReader {
     return this.#collector.reply.choices[0]?.end?.reason ?? null
   }
 
-  /** Called for each attempt; discards what an earlier attempt has written. */
+  /** Creates the writer of an attempt; discards what an earlier attempt has written. */
   createWriter(context: ReplyContext): ReplyWriter {
     this.#context = context
     this.#collector = new ReplyCollector()

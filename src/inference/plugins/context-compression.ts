@@ -1,4 +1,7 @@
 import type { Plugin } from './plugin.ts'
 
-/** Each endpoint has its own context, so it is applied when the request is encoded: `inference/upstream/fit-context.ts`. */
+/**
+ * A plugin that is applied when the request is encoded, because each endpoint has its own context:
+ * `inference/upstream/fit-context.ts`.
+ */
 export const contextCompression: Plugin<'context-compression'> = { id: 'context-compression' }

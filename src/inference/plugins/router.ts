@@ -26,7 +26,7 @@ export interface RouterContext extends PluginContext {
 
 export interface RouterResult {
   selection: RouterSelection
-  /** It chose among the other models of the request, so these are not fallbacks. */
+  /** Whether it chose among the other models of the request, so that these are not fallbacks. */
   usesListed?: boolean
 }
 

@@ -93,7 +93,7 @@ function assertConfigured(
 
 const algorithmsWithJudge: ReadonlySet<SwitchyardAlgorithm> = new Set(['capability', 'stage', 'composite'])
 
-/** Null without a usable reply. */
+/** Requests the tier from the judge model; null without a usable reply. */
 async function judge({ gateway, request, callModel }: RouterContext, models: string[]): Promise<Tier | null> {
   const { judge: model, timeout } = gateway.settings.routers.switchyard
   if (model === null) return null

@@ -64,7 +64,7 @@ function assertFetchEnabled({ settings }: Gateway): void {
     )
 }
 
-/** Errors are 400 or 403. */
+/** Reads the options of the request. Errors are 400 or 403. */
 function readOptions(
   { gateway, request }: PluginContext | AugmentContext,
   settings: Settings,

@@ -75,7 +75,7 @@ function toOptions(settings: Settings): SearchOptions {
   }
 }
 
-/** Null if there is nothing to search for. */
+/** Finds the text to search for; null if there is none. */
 function findQuery({ request }: PluginContext, { max_uses }: Settings): string | null {
   return max_uses === 0 ? null : readLastUserText(request.content.call.messages) || null
 }

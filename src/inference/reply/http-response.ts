@@ -29,7 +29,7 @@ export function toJsonResponse(
   return response
 }
 
-/** It is not collected in memory to be compressed. */
+/** Headers of a response that is sent in chunks: compression would collect it in memory. */
 const chunkedHeaders = { 'cache-control': 'no-transform' }
 
 /** The pieces of a long text are sent one by one. */

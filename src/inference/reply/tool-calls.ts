@@ -47,7 +47,7 @@ export function areToolCallsValid(tools: readonly Tool[] | undefined, summary: R
   )
 }
 
-/** Null if a vendor's native tool may use any name. */
+/** Collects the names of tools; null if a vendor's native tool may use any name. */
 function collectToolNames(tools: readonly Tool[]): Set<string> | null {
   const names = new Set<string>()
   for (const tool of tools) {

@@ -90,7 +90,7 @@ interface LoggedRequest {
   exportTargets: ExportTargets | null
 }
 
-/** Null if the content of the reply is neither logged nor exported. */
+/** Creates a transcript; null if the content of the reply is neither logged nor exported. */
 export function createTranscript({ logsContent, exportTargets }: LoggedRequest): Transcript | null {
   return logsContent || exportTargets?.includesContent ? new Transcript() : null
 }

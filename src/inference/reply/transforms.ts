@@ -63,7 +63,7 @@ export class ReplyPipeline {
     return [event]
   }
 
-  /** Idempotent. */
+  /** Ends the transforms. Idempotent. */
   async end(): Promise<readonly ReplyEvent[]> {
     if (this.#isEnded) return []
     this.#isEnded = true
@@ -100,5 +100,5 @@ export class ReplyPipeline {
   }
 }
 
-/** Shared: it changes and observes nothing. */
+/** A shared pipeline that changes and observes nothing. */
 const noStages = new ReplyPipeline([], [])

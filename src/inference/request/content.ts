@@ -97,7 +97,10 @@ export class RequestContent {
     return computeRequestSize(call, body, Buffer.byteLength(text))
   }
 
-  /** Once an upstream has begun to reply, nothing is sent as the client sent it: an open stream must not hold its text. */
+  /**
+   * Releases the client's text, which an open stream must not hold: once an upstream has begun to reply, it is not sent
+   * again.
+   */
   releaseText(): void {
     this.verbatim = null
   }

@@ -134,7 +134,7 @@ async function loadPreviousTurns(
   return loadConversation(gateway, owner, id, maxBytes)
 }
 
-/** Nothing is stored under another form of id, and a database may reject it in a query. */
+/** Rejects other forms of ids: nothing is stored under them, and a database may reject them in a query. */
 function validateId(kind: string, id: string): string {
   if (isItemId(id)) return id
   throw gatewayError('not_found', `The ${kind} does not exist or is no longer stored.`)
@@ -177,7 +177,7 @@ async function resolveReferences(
   return input
 }
 
-/** Per request. */
+/** References per request. */
 const maxReferences = 1000
 /** Items share pages with others, and whole pages are read. */
 const pageAllowance = 4

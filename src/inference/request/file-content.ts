@@ -13,7 +13,10 @@ export interface FileContent {
   size: number
 }
 
-/** Null if its bytes are missing, `too-large` if they are more than `maxBytes`, whatever the row says. */
+/**
+ * Reads the bytes of a file: null if they are missing, `too-large` if they are more than `maxBytes`, whatever the row
+ * says.
+ */
 export async function readFileContent(
   gateway: Gateway,
   file: StoredFile,

@@ -130,7 +130,7 @@ export interface RequestState {
   startedAt: number
   /** Milliseconds for all attempts together, if that is shorter than the limits of any request. */
   timeLimitMs: number | null
-  /** Null if its spans are not read. */
+  /** The recorder of its spans; null if nothing reads them. */
   spans: SpanRecorder | null
   /** A plugin or a tool of another request has made it. */
   isNested: boolean
@@ -155,7 +155,7 @@ export interface RequestState {
   funds: Funds | null
   /** Whether its rate limit has counted it before admission. */
   isRateCounted: boolean
-  /** Called once for each attempt. Replies are passed through unchanged only while there are no transforms. */
+  /** Transforms, created once for each attempt. Replies are passed through unchanged only while there are none. */
   replyTransforms: readonly (() => ReplyTransform)[]
   /** Transforms that come last, after all of `replyTransforms`, whatever those add to the reply. */
   replyFilters: readonly (() => ReplyTransform)[]
@@ -165,10 +165,10 @@ export interface RequestState {
 
   /** The candidates it may be sent to; null until it is routed. */
   plan: RoutingPlan | null
-  /** Null until it is admitted. */
+  /** The placed hold; null until the request is admitted. */
   hold: PlacedHold | null
   attempts: Attempts
-  /** Null until it ends. */
+  /** The settlement in progress; null until the request ends. */
   settling: Promise<void> | null
 }
 

@@ -82,7 +82,7 @@ function findHeader(headers: Headers, names: string[]): string | undefined {
   return undefined
 }
 
-/** Stored with the generation: bounded, and without characters that PostgreSQL rejects. */
+/** Bounds a label that is stored with the generation, and removes characters that PostgreSQL rejects. */
 export function sanitizeLabel(text: string | null | undefined, maxLength = maxLabelLength): string | null {
   return text ? text.slice(0, maxLength).replaceAll('\0', '').toWellFormed() : null
 }

@@ -71,7 +71,10 @@ function settingsOf(entry: Partial<DefaultPlugin>): JsonObject {
   return settings
 }
 
-/** Validated again: a preset may be older than the schema, and not every format declares the field. */
+/**
+ * Reads and validates the entries again: a preset may be older than the schema, and not every format declares the
+ * field.
+ */
 function readEntries(body: JsonObject, models: readonly string[]): PluginEntry[] {
   const { plugins, transforms } = body
   const listed: PluginEntry[] =

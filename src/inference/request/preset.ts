@@ -58,7 +58,7 @@ export async function expandPreset(
   return { body: prompted, presetId: preset.id }
 }
 
-/** Undefined for a preset of another workspace: the reply to a request can reveal its system prompt. */
+/** Finds a preset; undefined for one of another workspace: the reply to a request can reveal its system prompt. */
 async function findUsablePreset(
   { accounts }: Gateway,
   { organization_id, workspace_id }: KeyPlace,

@@ -2,7 +2,7 @@ import type { DataRegion } from '../../formats/vocabulary.ts'
 import type { IoLoggingSettings } from '../../identity/workspaces.ts'
 import type { RequestState } from './inference-request.ts'
 
-/** Zero data retention also applies to what the gateway stores: cached replies, and texts that may quote a prompt. */
+/** Whether zero data retention forbids what the gateway stores: cached replies, and texts that may quote a prompt. */
 export function forbidsRetention({
   keyContext,
   options,

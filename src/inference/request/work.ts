@@ -11,7 +11,7 @@ import type { CallModelFn } from '../tools/tool.ts'
 /** A plugin of a request: the client's, or one that is on by default. */
 export interface AppliedPlugin {
   id: PluginId
-  /** Validated, without `id` and `enabled`. */
+  /** Validated settings, without `id` and `enabled`. */
   settings: PluginSettings<PluginId>
   /** The request does not name it. */
   isDefault?: boolean

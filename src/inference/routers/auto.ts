@@ -17,7 +17,7 @@ import { type CostBand, computePercentiles, pickBand } from './cost-bands.ts'
 import type { ModelMatcher } from './model-patterns.ts'
 
 export interface AutoOptions {
-  /** Null: every model. */
+  /** Matches the allowed models; null: every model. */
   isAllowed: ModelMatcher | null
   isExcluded: ModelMatcher | null
   band: CostBand
@@ -43,7 +43,7 @@ const criteria: readonly { compare: Comparison; reason: string }[] = [
 
 const rankingOrder = criteria.map(({ compare }) => compare)
 
-/** Null if no candidate may be used. */
+/** Selects a model; null if no candidate may be used. */
 export function selectAuto(
   candidates: readonly RouterCandidate[],
   options: AutoOptions,

@@ -40,7 +40,7 @@ export interface RunnerUp {
   reason: string
 }
 
-/** Besides the chosen model. */
+/** Models besides the chosen one. */
 export const maxFallbacks = 2
 const maxRunnersUp = 5
 

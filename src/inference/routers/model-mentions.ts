@@ -7,7 +7,7 @@ export interface ModelMention {
   /** Offsets in the text, in characters. */
   start: number
   end: number
-  /** It names a whole slug, or more than one word: hardly by accident. */
+  /** Whether it names a whole slug, or more than one word: hardly by accident. */
   isCertain: boolean
 }
 
@@ -19,7 +19,7 @@ interface Word {
   end: number
 }
 
-/** Enough for any name. */
+/** Maximum number of words in a name. */
 const maxWords = 7
 /** More of a text is not searched. */
 const maxCharacters = 20_000

@@ -14,7 +14,7 @@ interface Wildcard {
   suffix: string
 }
 
-/** Throws a 400 that names the field if the patterns are too long together. */
+/** Compiles patterns. Throws a 400 that names the field if they are too long together. */
 export function compileModelPatterns(patterns: readonly string[], field: string): ModelMatcher {
   let characters = 0
   for (const pattern of patterns) characters += pattern.length

@@ -29,7 +29,7 @@ export function resolveCodingTier(score: number): CodingTier {
   return score >= 0.33 ? 'medium' : 'low'
 }
 
-/** Null if no candidate is within the maximum price, or there is none at all. */
+/** Selects a model; null if no candidate is within the maximum price, or there is none at all. */
 export function selectPareto(
   candidates: readonly RouterCandidate[],
   options: ParetoOptions,

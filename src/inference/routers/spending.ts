@@ -15,7 +15,7 @@ const firstWaitMs = 1000
 const queryTimeoutMs = 10_000
 /** Milliseconds between a failed reading and the next. */
 const retryMs = minuteMs
-/** Beyond this number, the organizations that were idle longest are forgotten. */
+/** Organizations in memory; beyond this number, those that were idle longest are evicted. */
 const maxOrganizations = 2000
 
 interface ModelUsage {
@@ -92,7 +92,7 @@ interface Entry {
 export class ModelSpending {
   readonly #entries = new Map<string, Entry>()
 
-  /** Null while nothing is known: after a failure, or while the first reading takes too long. */
+  /** Finds the figures; null while nothing is known: after a failure, or while the first reading takes too long. */
   async find(
     { db, log }: { db: Db; log: Logger },
     organizationId: string,
@@ -116,7 +116,7 @@ export class ModelSpending {
   }
 }
 
-/** Never rejects: routers rank without figures, or by older ones. */
+/** Loads figures into an entry. Never rejects: routers rank without figures, or by older ones. */
 async function load(
   entry: Entry,
   reading: Promise<SpendingFigures>,

@@ -167,7 +167,7 @@ function isText(part: Message['parts'][number]): part is Extract<typeof part, { 
   return part.kind === 'text'
 }
 
-/** Null if the reply has no rating. */
+/** Parses the rating of the judge; null if the reply has none. */
 export function parseJudgment(reply: string): Tier | null {
   const rating = /\b(10|\d)(?:\.\d+)?\b/.exec(reply.slice(0, 200))?.[1]
   if (rating === undefined) return null

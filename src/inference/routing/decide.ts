@@ -110,7 +110,7 @@ function listAvailable(
   return excludeUnhealthy(fitting, state, exclusions)
 }
 
-/** Copies, because ranking changes them. */
+/** Copies candidates with their health, because ranking changes them. */
 function readHealth(candidates: readonly Candidate[], { health }: RoutingState): Candidate[] {
   const known = health.findAll(candidates)
   const copies: Candidate[] = []

@@ -37,11 +37,11 @@ export interface FilterRules {
   query: RoutingQuery
   /** Some guardrail restricts endpoints. */
   hasGuardrails: boolean
-  /** Only models whose author allows distillation. */
+  /** Whether only models whose author allows distillation may be used. */
   distillableOnly: boolean
-  /** Only providers that do not train on prompts. */
+  /** Whether only providers that do not train on prompts may be used. */
   noTraining: boolean
-  /** Only providers that do not retain prompts. */
+  /** Whether only providers that do not retain prompts may be used. */
   noRetention: boolean
   only: SelectorList | null
   ignore: SelectorList | null
@@ -186,7 +186,7 @@ export function expandQuantizations({
   return new Set(quantizations.flatMap((name) => [name, ...(finerQuantizations[name] ?? [])]))
 }
 
-/** Only these are listed for endpoints; the wire formats handle the other fields. */
+/** Parameters that are listed for endpoints; the wire formats handle the other fields. */
 const catalogParameters = new Set<string>(parameterNames)
 
 /** Every parameter the client sent, by its name in the catalog. */

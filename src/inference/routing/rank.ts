@@ -27,7 +27,7 @@ export interface RankingOptions {
 
 type Measure = (candidate: Candidate) => number | null
 
-/** Best first. Candidates slower than the preferred speed come last. */
+/** Ranks candidates, best first. Those slower than the preferred speed come last. */
 export function rankCandidates(
   candidates: Candidate[],
   ranking: RankingOptions,
@@ -87,7 +87,7 @@ interface ScoredCandidate {
   value: number
 }
 
-/** Equal ones keep their order. */
+/** Sorts by value; equal candidates keep their order. */
 function sortHighestFirst(candidates: ScoredCandidate[]): Candidate[] {
   return candidates.sort((a, b) => b.value - a.value).map(({ candidate }) => candidate)
 }
@@ -237,7 +237,7 @@ function moveToFront(candidates: Candidate[], isFirst: (candidate: Candidate) =>
   return [...candidates.filter(isFirst), ...candidates.filter((candidate) => !isFirst(candidate))]
 }
 
-/** Null when the request has no such preference. An endpoint without measurements is not slow. */
+/** Creates the check for a preferred speed; null if there is none. An endpoint without measurements is not slow. */
 function createSlownessCheck(
   {
     preferred_min_throughput: minThroughput,

@@ -3,7 +3,7 @@ import type { Message, ModelCall } from '../../formats/call/call.ts'
 
 /** Milliseconds until an idle conversation is forgotten: by then the provider's prompt cache has expired too. */
 const idleMs = 10 * 60_000
-/** Beyond this number, the conversations that were idle longest are evicted. */
+/** Conversations in memory; beyond this number, those that were idle longest are evicted. */
 const maxSessions = 100_000
 
 /** The candidate that served the last turn of each conversation, whose provider has the prompt in its cache. */

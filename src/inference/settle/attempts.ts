@@ -5,7 +5,7 @@ import type { Attempts, Outcome } from '../request/attempts.ts'
 import type { RequestState } from '../request/inference-request.ts'
 import { forbidsRetention } from '../request/retention.ts'
 
-/** Enough for what a provider says. */
+/** Characters of a provider's message. */
 const maxMessageLength = 300
 
 type AttemptedRequest = Pick<RequestState, 'logsContent' | 'keyContext' | 'options' | 'startedAt'> & {

@@ -28,7 +28,7 @@ export interface Classification extends ModerationInput {
 }
 
 /**
- * Has a prompt classified by a moderation model: by requests of the same key, each with a record of its own, which are
+ * Classifies a prompt with a moderation model: by requests of the same key, each with a record of its own, which are
  * added to `lines`.
  */
 export async function classifyPrompt(

@@ -12,7 +12,9 @@ import type { RequestState } from '../request/inference-request.ts'
 import { requireWork } from '../request/work.ts'
 import { type Classification, classifyPrompt } from './classify.ts'
 
-/** Has a request classified by the moderation models of its rules. Throws if one refuses it, after its hits are stored. */
+/**
+ * Classifies a request with the moderation models of its rules. Throws if a rule blocks it, after its hits are stored.
+ */
 export async function moderate(gateway: Gateway, request: RequestState): Promise<void> {
   const rules = listModerationRules(gateway, request)
   if (rules.length === 0) return
@@ -57,7 +59,7 @@ function addToBill(request: RequestState, lines: readonly NestedRequestLine[]): 
 
 interface Verdict {
   hits: GuardrailHit[]
-  /** Null if the request may be sent. */
+  /** The error for the client; null if the request may be sent. */
   error: GatewayError | null
 }
 

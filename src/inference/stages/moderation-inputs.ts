@@ -23,7 +23,7 @@ export interface ModerationBatch {
 /** Models classify short texts best, and limit the length of one. */
 const maxCharacters = 8000
 const maxInputs = 32
-/** Sent at the same time. Together they hold four million characters. */
+/** Batches sent at the same time. Together they hold four million characters. */
 const maxBatches = 16
 
 /**

@@ -136,7 +136,7 @@ export class StreamSession implements EventListenerObject {
     return text
   }
 
-  /** Only server-sent events have comments. */
+  /** Formats the losses as a comment, which only server-sent events have. */
   #lossComment({ summary }: ReplyStream): string {
     return this.#request.format.replyCodec.streamContentType === undefined
       ? formatLossComment(summary.losses)

@@ -39,7 +39,7 @@ interface LoopWork {
   tools: PreparedTools
 }
 
-/** Null for a request without server tools. */
+/** Creates a loop; null for a request without server tools. */
 export function createLoop(context: LoopContext): ToolLoop | null {
   const { work } = context.request
   return work?.tools ? new ToolLoop({ ...context, work, tools: work.tools }) : null
@@ -71,7 +71,9 @@ export class ToolLoop {
     this.#partCount = context.tools.openingParts
   }
 
-  /** Only the first turn throws errors of its upstream: after it, the reply has begun and cannot fail over. */
+  /**
+   * Runs the turns. Only the first throws errors of its upstream: after it, the reply has begun and cannot fail over.
+   */
   async *run(first: Turn): AsyncGenerator<ReplyEvent> {
     let relay = this.#createRelay(first)
     yield* this.#open(relay)
@@ -234,7 +236,7 @@ export class ToolLoop {
     this.#call = { ...call, messages, tools, ...relaxToolChoice(this.#call) }
   }
 
-  /** Null if a limit does not allow another turn and the client already has a text. */
+  /** Opens the next turn; null if a limit does not allow it and the client already has a text. */
   async *#openNext(relay: TurnRelay): AsyncGenerator<ReplyEvent, Turn | null> {
     const { gateway, request } = this.context
     this.#stopReason = this.#findStop(relay)

@@ -223,7 +223,7 @@ function describeRequest(gateway: Gateway, request: InferenceRequest): ToolReque
   }
 }
 
-/** Null for a tool that the gateway does not run. */
+/** Creates an entry; null for a tool that the gateway does not run. */
 async function createEntry(
   request: ToolRequest,
   entry: Tool,

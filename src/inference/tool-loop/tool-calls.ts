@@ -182,7 +182,7 @@ function isRefusal(error: unknown): boolean {
   return isBlock(error) || isLimitError(error)
 }
 
-/** Null if it is not an object. Calls without arguments are often empty. */
+/** Parses arguments; null if they are not an object. Calls without arguments are often empty. */
 function parseArguments(text: string): JsonObject | null {
   if (text.trim() === '') return {}
   return asObject(tryParseJson(text)) ?? null

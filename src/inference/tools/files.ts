@@ -115,7 +115,7 @@ async function search(run: ToolRun, query: string): Promise<ToolOutcome> {
   return succeeded({ results })
 }
 
-/** Null if the file is not a text, or its content was deleted. */
+/** Reads a text; null if the file is not one, or its content was deleted. */
 async function readText({ gateway }: ToolRun, file: StoredFile): Promise<FileContent | null> {
   if (!isTextType(file)) return null
   const content = await readFileContent(gateway, file, maxFileBytes)

@@ -24,7 +24,7 @@ export interface ServerTool<Parameters = unknown> {
   name: string
   /** Requests in other formats that name it are rejected. */
   formats: readonly ToolFormat[]
-  /** It reaches outside the region of a request: regional hosts reject it. */
+  /** Whether it reaches outside the region of a request: regional hosts reject it. */
   isGlobal?: true
   /** Preparing an entry sends requests to an address that the client names. */
   connectsFirst?: true

@@ -49,7 +49,7 @@ export const webFetch = defineServerTool({
 })
 
 interface FetchSession extends Pick<FetchOptions, 'allowedDomains' | 'blockedDomains'> {
-  /** Null: the gateway reads the pages itself. */
+  /** The engine that reads the pages; null: the gateway reads them itself. */
   chosen: ChosenEngine | null
   maxContentTokens: number
   maxUses: number

@@ -33,7 +33,7 @@ export interface UpstreamAccess extends ProviderAccess {
   endpoint: Endpoint
 }
 
-/** Decrypts a BYOK key, so it is called right before the request is sent. */
+/** Resolves the access of a candidate. Decrypts a BYOK key, so it is called right before the request is sent. */
 export function resolveAccess(gateway: Gateway, candidate: Candidate, region: DataRegion): UpstreamAccess {
   const { endpoint, byokKey } = candidate
   if (!byokKey) return sharedAccesses.get(endpoint)?.get(region) ?? resolveSharedAccess(candidate, region)
@@ -137,7 +137,7 @@ function collectDefaultSettings({ settings = {} }: CatalogProvider): ProviderSet
   return Object.fromEntries(defaults)
 }
 
-/** Null if the request must stay in its region and the credential is for another one. */
+/** Resolves settings for a region; null if the request must stay in it and the credential is for another one. */
 function resolveRegionSettings(
   { dataResidency }: CatalogProvider,
   settings: ProviderSettings,

@@ -25,7 +25,7 @@ export function beginAttempt(
   exchange.traceHeaders = propagateTrace(request, span?.spanId)
 }
 
-/** Undefined unless the client sent a trace or the gateway exports its own. */
+/** Builds trace headers; undefined unless the client sent a trace or the gateway exports its own. */
 export function propagateTrace(
   { spans, httpRequest }: Pick<RequestState, 'spans' | 'httpRequest'>,
   spanId?: string,

@@ -14,7 +14,7 @@ import { UpstreamExchange } from './exchange.ts'
 
 /** The functions that send one kind of request to a candidate. */
 export interface AttemptStages<Q, T extends AttemptedTranslation, R> {
-  /** Throws one of `candidateErrors` if another endpoint may be able to serve the request. */
+  /** Encodes a request. Throws one of `candidateErrors` if another endpoint may be able to serve the request. */
   translate(gateway: Gateway, request: Q, candidate: Candidate): T
   /** Resolves with a whole reply, or when a streamed one has begun. */
   execute(exchange: UpstreamExchange, candidate: Candidate, translation: T): Promise<R>
@@ -82,7 +82,7 @@ interface NextAttempt<T> {
   isRetry: boolean
 }
 
-/** Null if the attempt failed and another may follow. */
+/** Tries a candidate; null if the attempt failed and another may follow. */
 async function tryCandidate<T extends AttemptedTranslation, R>(
   gateway: Gateway,
   request: RequestState,

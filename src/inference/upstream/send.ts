@@ -212,7 +212,7 @@ const baseHeaders = {
 /** Headers that all requests with the same access and format share. */
 interface SharedHeaders {
   defaults: HeaderMap
-  /** Null if it depends on the request. */
+  /** The signature; null if it depends on the request. */
   signature: HeaderMap | null
 }
 

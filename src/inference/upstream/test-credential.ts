@@ -38,7 +38,7 @@ const testCall: ModelCall = {
 
 export interface CredentialTest {
   provider: CatalogProvider
-  /** Null: the installation's credential. */
+  /** The BYOK key to test; null: the installation's credential. */
   byokKey: ByokKey | null
   /** The model to ask; the cheapest without one. */
   model?: string | undefined
@@ -127,7 +127,7 @@ const succeeded: TestOutcome = {
   provider_message: null,
 }
 
-/** Throws unless the reply is that of a model. */
+/** Requests a reply. Throws unless it is that of a model. */
 async function requestReply(
   gateway: Gateway,
   exchange: UpstreamExchange,

@@ -29,7 +29,7 @@ export function noFormatError(): GatewayError {
   return gatewayError('no_provider', 'The provider has no format for this request.')
 }
 
-/** Decrypts the candidate's credential, so it is called right before the request is sent. */
+/** Encodes a request. Decrypts the candidate's credential, so it is called right before the request is sent. */
 export function translate(gateway: Gateway, request: InferenceRequest, candidate: Candidate): Translation {
   const access = resolveAccess(gateway, candidate, request.region)
   return { ...encodeFor(request, candidate.model, access.endpoint), access }

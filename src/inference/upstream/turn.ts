@@ -20,7 +20,7 @@ export class Turn {
   readonly #buffered: ReplyEvent[] = []
   #eventCount = 0
   #isEnded = false
-  /** Monotonic milliseconds; null until there is content. */
+  /** Milliseconds of the monotonic clock; null until there is content. */
   firstContentAt: number | null = null
 
   constructor(gateway: Gateway, exchange: UpstreamExchange, candidate: Candidate, events: EventSource) {

@@ -13,7 +13,7 @@ const pollDelays = { firstMs: 2000, factor: 1.5, maxMs: 30_000 }
 /** Polls of jobs that were created together are spread by this share. */
 const jitter = 0.2
 
-/** Never throws: a job that cannot be advanced now is tried again later. */
+/** Advances a job. Never throws: a job that cannot be advanced now is tried again later. */
 export async function advanceJob(gateway: Gateway, job: VideoJob): Promise<void> {
   try {
     await advance(gateway, job)

@@ -140,7 +140,7 @@ async function findPrevious(
   return { job, reference: { upstreamId: job.upstream_id ?? '', url } }
 }
 
-/** Only the endpoint and the credential that made the video can continue it. */
+/** Restricts the plan to the endpoint and the credential that made the video: no other can continue it. */
 function restrictToPrevious(plan: RoutingPlan, previous: VideoJob | null): RoutingPlan {
   if (!previous) return plan
   const candidates = plan.candidates.filter(

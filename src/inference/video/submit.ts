@@ -43,7 +43,7 @@ export const videoTask: MediaTask<VideoCall, VideoWireFormat, string> = {
 
 const maxIdLength = 512
 
-/** It is stored, and a text in PostgreSQL has no NUL. */
+/** Whether an id can be stored: a text in PostgreSQL has no NUL. */
 function isPlausibleId(id: string): boolean {
   return id.length <= maxIdLength && !id.includes('\0')
 }

@@ -27,7 +27,7 @@ export class LostCredentialError extends Error {}
 const pollTimeoutMs = 60_000
 const downloadTimeoutMs = 600_000
 
-/** Throws an `UpstreamError` while the endpoint is not in the catalog. */
+/** Opens the upstream of a job. Throws an `UpstreamError` while the endpoint is not in the catalog. */
 export async function openJobUpstream(gateway: Gateway, job: VideoJob): Promise<JobUpstream> {
   const model = gateway.catalog.bySlug.get(job.model)
   const endpoint = model?.endpoints.find(({ id }) => id === job.endpoint_id)

@@ -12,7 +12,7 @@ const retryDelaysMs = [0.5, 2, 10, 60, 360].map((minutes) => minutes * minuteMs)
 const timeoutMs = 15_000
 const maxResponseBytes = 64 * 1024
 
-/** Only https, unless the operator allows the address. */
+/** Rejects addresses without https, unless the operator allows them. */
 export function assertCallbackAllowed(
   { settings }: Gateway,
   url: string | null | undefined,
@@ -22,7 +22,7 @@ export function assertCallbackAllowed(
   if (problem !== null) throw invalidFieldError(field, problem)
 }
 
-/** Never throws. A webhook may be sent twice, with the same idempotency key. */
+/** Delivers a webhook. Never throws. A webhook may be sent twice, with the same idempotency key. */
 export async function deliverWebhook(gateway: Gateway, job: VideoJob): Promise<void> {
   const { db, node, log } = gateway
   try {
@@ -40,7 +40,7 @@ export async function deliverWebhook(gateway: Gateway, job: VideoJob): Promise<v
   }
 }
 
-/** Null if the receiver accepted it. */
+/** Sends a webhook; returns the problem, or null if the receiver accepted it. */
 async function sendWebhook(gateway: Gateway, job: VideoJob): Promise<string | null> {
   const { callbackUrl, origin } = openJobRequest(gateway.vault, job)
   if (callbackUrl === null) return null

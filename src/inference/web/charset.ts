@@ -26,7 +26,7 @@ function findDeclared(bytes: Uint8Array): string | null {
   return (xmlPattern.exec(start) ?? metaPattern.exec(start))?.[1] ?? null
 }
 
-/** Null if the encoding is unknown. */
+/** Creates a decoder; null if the encoding is unknown. */
 function createDecoder(label: string): TextDecoder | null {
   try {
     return new TextDecoder(label as Bun.Encoding)

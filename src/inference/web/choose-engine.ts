@@ -32,7 +32,7 @@ export function chooseEngine(
   return { engine, accesses }
 }
 
-/** Errors are 400 and name the field. */
+/** Finds an engine. Errors are 400 and name the field. */
 export function requireEngine(id: string, field: string): SearchEngine {
   const engine = findSearchEngine(id)
   if (engine) return engine

@@ -4,7 +4,7 @@ import { trimEnd } from '../../platform/text/trim-end.ts'
 export interface DomainRule {
   /** The host in ASCII, without the wildcard. */
   host: string
-  /** Only subdomains of the host. */
+  /** Whether only subdomains of the host match. */
   isWildcard: boolean
   /** The path without the slash at the end; empty: every path. */
   path: string
@@ -13,7 +13,7 @@ export interface DomainRule {
 const rulePattern = /^(\*\.)?([^\s/?#@:*[\]]+)(\/[^\s?#*]*)?$/
 export const domainForms = 'must be a domain such as example.com, *.example.com or example.com/path'
 
-/** Null if the text is not a rule. */
+/** Parses a rule; null if the text is not one. */
 export function parseDomainRule(text: string): DomainRule | null {
   const [, wildcard, name = '', path = ''] = rulePattern.exec(text.trim()) ?? []
   const url = name === '' ? null : URL.parse(`https://${name}${path}`)
@@ -35,7 +35,7 @@ export function matchesDomain({ host, isWildcard, path }: DomainRule, url: URL):
   return isHost && (path === '' || url.pathname === path || url.pathname.startsWith(`${path}/`))
 }
 
-/** Null if a URL with these rules may be read or shown; else which list prevents it. */
+/** Finds the list that forbids reading or showing a URL; null if neither does. */
 export function findDomainBlock(
   url: URL,
   allowed: readonly DomainRule[],

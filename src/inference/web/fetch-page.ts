@@ -22,7 +22,7 @@ export interface FetchOptions {
   signal: AbortSignal
 }
 
-/** Shown to the model and the client: no address of a host, nothing of the response. */
+/** An error that the model and the client see: no address of a host, nothing of the response. */
 export interface PageError {
   code: PageErrorCode
   message: string

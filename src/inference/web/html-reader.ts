@@ -28,7 +28,7 @@ export class HtmlReader {
     })
   }
 
-  /** Null if it cannot be read within the limits. */
+  /** Reads a page; null if that is not possible within the limits. */
   async read(bytes: Uint8Array, request: HtmlRequest, quota: TaskQuota): Promise<HtmlText | null> {
     // Bytes as characters: only texts reach the thread without a copy.
     const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')

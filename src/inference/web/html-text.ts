@@ -4,13 +4,13 @@ import TurndownService from 'turndown'
 import { decodeText } from './charset.ts'
 import type { HtmlRequest, HtmlText } from './html-reader.ts'
 
-/** Beyond these, parsing takes more than proportional time: the tags are removed instead. */
+/** Limits beyond which parsing takes more than proportional time: the tags are removed instead. */
 const maxDepth = 1_000
 const maxTags = 100_000
 const maxTitleLength = 500
 /** An article with less is taken for a failure to find it. */
 const minArticleLength = 200
-/** Nothing of these is text for a reader. */
+/** Tags without text for a reader. */
 const ignoredTags = [
   'head',
   'title',

@@ -40,7 +40,7 @@ const maxCharactersLimit = 100_000
 /** Characters of one result. */
 const contextCharacters: Record<ContextSize, number> = { low: 5_000, medium: 15_000, high: 30_000 }
 
-/** Errors are 400 and name the field. */
+/** Prepares a search. Errors are 400 and name the field. */
 export function prepareSearch(
   engine: SearchEngine,
   options: SearchOptions,

@@ -19,7 +19,7 @@ export interface PageContext extends FetchContext {
 export interface PageOptions extends FetchOptions {
   /** The organization, for turns at the readers. */
   owner: string
-  /** Null: as the operator sets. */
+  /** Limit in tokens; null: the operator's. */
   maxContentTokens: number | null
 }
 
@@ -30,7 +30,7 @@ export interface WebPage {
   title: string | null
   /** Markdown of an HTML page, else its text. */
   text: string
-  /** False: the text was cut. */
+  /** Whether the text is whole; false: it was shortened. */
   isComplete: boolean
 }
 

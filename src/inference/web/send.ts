@@ -11,7 +11,7 @@ export interface SendContext {
   resolve?: DnsResolver
 }
 
-/** Shown to the model and the client: no key, no address, nothing of the reply. */
+/** An error that the model and the client see: no key, no address, nothing of the reply. */
 export interface WebError {
   code: 'timeout' | 'unreachable' | 'unauthorized' | 'rate_limited' | 'rejected' | 'engine_error' | 'canceled'
   message: string

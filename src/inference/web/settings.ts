@@ -24,7 +24,7 @@ const prices = z
 
 const keyed = z.strictObject({
   api_key: secretField(z.string().min(1).regex(printablePattern, printableMessage)).nullable().default(null),
-  /** Instead of the vendor's address. It may be private. */
+  /** The address, instead of the vendor's. It may be private. */
   base_url: z
     .url({ protocol: /^https?$/ })
     .regex(/^[^?#]*$/, 'must have neither a query nor a fragment')

@@ -54,7 +54,7 @@ export function buildAnalysisCall(
   }
 }
 
-/** Null if the text has no such JSON. */
+/** Parses the reply of the analyst; null if it has no such JSON. */
 export function parseAnalysis(text: string): FusionAnalysis | null {
   const json = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)
   return analysis.safeParse(tryParseJson(json)).data ?? null
