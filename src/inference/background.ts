@@ -191,7 +191,7 @@ class ResponseState {
   /** The last event that contains the response; parsed when needed, because it may be long. */
   #lastEvent: string | null = null
   #error: JsonObject | null = null
-  /** A final event was received. */
+  /** Whether a final event was received. */
   hasEnded = false
   hasStarted = false
 

@@ -11,7 +11,7 @@ import type { MeasuredContent, RequestFormat, RequestState } from '../request/in
 export interface CacheOptions {
   enabled: boolean
   ttlSeconds: number
-  /** Deletes the stored reply first. */
+  /** Whether the stored reply is deleted first. */
   shouldRefresh: boolean
 }
 

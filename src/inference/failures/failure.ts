@@ -12,7 +12,7 @@ export interface FailedAttempt {
   /** The BYOK key that was used. */
   byokKeyId: string | null
   failure: UpstreamFailure
-  /** The request was passed through: the upstream uses the client's format. */
+  /** Whether the request was passed through: the upstream uses the client's format. */
   isPassThrough: boolean
   /** Milliseconds of the monotonic clock. */
   startedAt: number
@@ -91,7 +91,7 @@ export function statusFor({ status, kind }: UpstreamFailure): number {
   return status ?? errorTable[errorCodes[kind]].status
 }
 
-/** Some providers send a sentence as the code. */
+/** Whether the code is a word: some providers send a sentence. */
 export function isPlainCode(code: string | undefined): code is string {
   return code !== undefined && /^[\w.-]{1,64}$/.test(code)
 }

@@ -41,7 +41,7 @@ export class HeldText {
   readonly #edits: PlacedEdit[] = []
   isChanged = false
 
-  /** `isWhole`: it is held back until its end in any case. */
+  /** `isWhole`: the text is held back until its end in any case. */
   constructor(filter: TextFilter, isWhole: boolean) {
     this.#filter = filter
     this.#isWhole = isWhole || null

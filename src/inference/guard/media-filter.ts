@@ -22,7 +22,7 @@ export class MediaFilter {
     this.#filter = rules.enforced && new ReplyFilter({ scanner }, rules.enforced, hits)
   }
 
-  /** A filter may change the reply. */
+  /** Whether a filter may change the reply. */
   get isStrict(): boolean {
     return this.#filter !== null
   }

@@ -29,7 +29,7 @@ export interface LimitedRequest {
   format: { task: TaskName }
 }
 
-/** A limit on spending does not allow what a request needs. */
+/** Whether the error is that of a spending limit which does not allow what a request needs. */
 export function isLimitError(error: unknown): error is GatewayError {
   return error instanceof GatewayError && limitCodeSet.has(error.code)
 }

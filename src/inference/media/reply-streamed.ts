@@ -79,7 +79,7 @@ class MediaSession<Call> {
   readonly #gateway: Gateway
   readonly #request: Admitted<MediaRequest<Call>>
   readonly #accepted: AcceptedMedia<MediaStream>
-  /** The client read so slowly that the provider may have timed out. */
+  /** Whether the client read so slowly that the provider may have timed out. */
   #isClientSlow = false
   readonly clientWait = new ClientWait()
 
@@ -155,7 +155,7 @@ class MediaSession<Call> {
     return this.#accepted.reply.fail(clientError)
   }
 
-  /** The gateway or the client ended a reply that the provider had begun. */
+  /** Whether the gateway or the client ended a reply that the provider had begun. */
   #isUpstreamBlameless(error: unknown): boolean {
     if (error instanceof ShutdownError || isBlock(error)) return true
     const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'

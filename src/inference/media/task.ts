@@ -27,7 +27,7 @@ export interface MediaTask<Call, D extends MediaWireFormat<Call>, Reply> {
   wireFormats: Readonly<Partial<Record<WireFormatName, D>>>
   /** Milliseconds until the reply of an attempt must be received; by default as long as for any whole reply. */
   timeoutMs?: number
-  /** Providers bill what they were sent, also if the connection closes: their replies are always received. */
+  /** Whether providers bill what they were sent even if the connection closes: their replies are always received. */
   isBilledOnArrival?: true
   /** Finds what the endpoint does not support of the call; null if it supports everything. */
   findProblem?(call: Call, endpoint: Endpoint, model: Model): FieldProblem | null

@@ -15,7 +15,7 @@ export class NestedReplyReader {
   #context: ReplyContext | null = null
   #collector = new ReplyCollector()
   #usage: Usage = zeroUsage
-  /** The reply is complete, and its charge is durable. */
+  /** Whether the reply is complete and its charge is durable. */
   isComplete = false
   error: GatewayError | null = null
   /** Whether it was sent to a provider, and so has a record. */

@@ -18,7 +18,7 @@ export function addToPrompt(request: InferenceRequest, text: string): void {
   request.content = request.content.replaceCall({ ...call, messages })
 }
 
-/** A message of the user that is not only the results of tools. */
+/** Whether a message of the user is more than the results of tools. */
 function isWritten({ role, parts }: Message): boolean {
   return role === 'user' && parts.some(({ kind }) => kind === 'text')
 }

@@ -26,7 +26,7 @@ export interface PluginContext {
   gateway: Gateway
   request: InferenceRequest
   work: RequestWork
-  /** The request is only quoted, or its tokens counted: nothing may be paid for. */
+  /** Whether the request is only quoted, or its tokens counted: nothing may be paid for. */
   isDryRun: boolean
   callModel: CallModelFn
 }

@@ -25,7 +25,7 @@ const routers: readonly Router[] = [
   fusionFlashRouter,
 ]
 
-/** A cheap check, made for every request. */
+/** Whether the request names a router model: a cheap check, made for every request. */
 export function namesRouter({ options }: InferenceRequest): boolean {
   return options.models.some(isRouterSlug)
 }

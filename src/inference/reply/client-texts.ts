@@ -25,7 +25,7 @@ export class ClientTexts implements Ticking {
   #progressAt: number
   #progress: number
   #completeAt: number | null = null
-  /** The client read so slowly that the provider may have timed out. */
+  /** Whether the client read so slowly that the provider may have timed out. */
   isClientSlow = false
 
   /** The caller must close it. */

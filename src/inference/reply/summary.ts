@@ -56,7 +56,7 @@ function recordProgress(summary: ReplySummary): void {
 type StartedPart = Extract<ReplyEvent, { type: 'part-start' }>['content']
 type PartDelta = Extract<ReplyEvent, { type: 'part-delta' }>['delta']
 
-/** An empty text part is only an announcement. */
+/** Whether a part begins with content: an empty text part is only an announcement. */
 function hasContent(part: StartedPart): boolean {
   return (part.kind !== 'text' && part.kind !== 'refusal') || part.text !== ''
 }

@@ -59,7 +59,7 @@ function collectToolNames(tools: readonly Tool[]): Set<string> | null {
   return names
 }
 
-/** Calls of tools without parameters often have empty arguments. */
+/** Whether the arguments are JSON, or empty, as they often are for tools without parameters. */
 function hasValidArguments({ arguments: args, custom }: ToolCallSummary): boolean {
   if (custom || args.trim() === '' || args.length > maxArgumentsLength) return true
   try {

@@ -28,7 +28,7 @@ export class Transcript implements ReplyObserver {
   readonly #fragments = new Map<string, Fragment>()
   #remaining = maxCharacters
 
-  /** Something exceeded the limit. */
+  /** Whether something exceeded the limit. */
   get truncated(): boolean {
     return this.#remaining < 0
   }

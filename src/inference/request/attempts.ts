@@ -37,7 +37,7 @@ export interface Attempts {
   failed: FailedAttempt[]
   /** Start of the last attempt; before the first, the arrival of the request. */
   lastStartedAt: number
-  /** The outcome of the last attempt is still to be recorded. */
+  /** Whether the outcome of the last attempt is still to be recorded. */
   isOpen: boolean
   /** Spans of the last attempt, and of the reply it led to. */
   span: OpenSpan | null

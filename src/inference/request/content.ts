@@ -25,7 +25,7 @@ export interface RequestSource {
 
 export interface ReceivedFacts {
   characters: number
-  /** Each stage of a large request takes milliseconds, so the event loop is yielded between stages. */
+  /** Whether each stage takes milliseconds, so that the event loop is yielded between stages. */
   isLarge: boolean
   /** The model by the name the client used. */
   model: string | null
@@ -46,7 +46,7 @@ export class RequestContent {
   verbatim: RequestSource | null
   /** Facts of the client's text that remain after it is released. */
   readonly received: ReceivedFacts
-  /** The call has content that the body does not have. */
+  /** Whether the call has content that the body does not have. */
   readonly #isExtended: boolean
 
   private constructor(

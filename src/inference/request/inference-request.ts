@@ -119,7 +119,7 @@ export interface RequestState {
   content: MeasuredContent
   options: RequestOptions
   presetId: string | null
-  /** The prompt and the reply are stored for the workspace to read. */
+  /** Whether the prompt and the reply are stored for the workspace to read. */
   logsContent: boolean
   /** The destinations it is sent to once it is settled; null if there are none. */
   exportTargets: ExportTargets | null
@@ -132,7 +132,7 @@ export interface RequestState {
   timeLimitMs: number | null
   /** The recorder of its spans; null if nothing reads them. */
   spans: SpanRecorder | null
-  /** A plugin or a tool of another request has made it. */
+  /** Whether a plugin or a tool of another request has made it. */
   isNested: boolean
   /** The request on whose behalf it is made, and what for: recovery adds it to the bill of that request. */
   outer: { id: string; purpose: string } | null
@@ -143,7 +143,7 @@ export interface RequestState {
   /** Called after the settlement is durable; must not throw. */
   onSettled: readonly ((settled: SettledReply) => void)[]
 
-  /** The guardrails have been applied: its content may be sent. */
+  /** Set once the guardrails have been applied: its content may be sent. */
   isGuarded: true
   /** Matches of the guardrails so far; null if there are no rules to apply. */
   hits: GuardrailHit[] | null

@@ -16,9 +16,9 @@ export interface RequestOptions {
   /** The end user, as the client names them. */
   user: string | null
   app: { url: string | null; title: string | null }
-  /** The request is rejected if a translation would drop a field. */
+  /** Whether the request is rejected if a translation would drop a field. */
   strict: boolean
-  /** The reply includes `service_metadata`. */
+  /** Whether the reply includes `service_metadata`. */
   wantsMetadata: boolean
   /** The names of reasoning formats in the reply. */
   reasoningFormatNames: FormatNames

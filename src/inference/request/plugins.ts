@@ -90,7 +90,7 @@ function readEntries(body: JsonObject, models: readonly string[]): PluginEntry[]
   return [...listed, ...implied.filter(({ id }) => !ids.includes(id))]
 }
 
-/** The suffix `:online` of a model is the older spelling of the plugin web. */
+/** Whether a model has the suffix `:online`, the older spelling of the plugin web. */
 function isOnline(slug: string): boolean {
   return slug.split(':').includes('online', 1)
 }

@@ -13,7 +13,7 @@ export interface AppliedPlugin {
   id: PluginId
   /** Validated settings, without `id` and `enabled`. */
   settings: PluginSettings<PluginId>
-  /** The request does not name it. */
+  /** Whether it is on by default: the request does not name it. */
   isDefault?: boolean
   /** Whether the models of the request need it, although neither the request nor the account names it. */
   isImplied?: boolean

@@ -8,7 +8,7 @@ export interface RouterCandidate {
   promptPrice: number
   /** The same as this account's traffic of the last days paid it; null without traffic. */
   paidPromptPrice: number | null
-  /** Some endpoint has no recent failures. */
+  /** Whether some endpoint has no recent failures. */
   isStable: boolean
   /** The best medians of its endpoints: milliseconds to the first token, tokens per second. */
   latency: number | null

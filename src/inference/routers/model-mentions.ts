@@ -66,7 +66,7 @@ function findLongest(
 /** The model of a name. */
 interface Naming {
   model: NamedModel
-  /** The name is the whole slug with its author. */
+  /** Whether the name is the whole slug with its author. */
   isWhole: boolean
   /** Words of the model's name that are not part of this one. */
   omitted: number
@@ -101,7 +101,7 @@ function toWords(name: string): string[] {
   return splitWords(name).map(({ text }) => text)
 }
 
-/** The most specific name; among equal ones that of the newest model. */
+/** Whether a name is more specific than a known one or, if they are equally specific, that of a newer model. */
 function isBetter(naming: Naming, known: Naming): boolean {
   if (naming.isWhole !== known.isWhole) return naming.isWhole
   if (naming.omitted !== known.omitted) return naming.omitted < known.omitted

@@ -17,7 +17,7 @@ export interface ParetoOptions {
   /** USD per million prompt tokens; selects by price instead of by tier. */
   maxPrice: number | null
   priceSource: 'prompt' | 'weighted_avg'
-  /** The fastest model of the tier instead of the cheapest. */
+  /** Whether the fastest model of the tier is chosen instead of the cheapest. */
   prefersSpeed: boolean
 }
 

@@ -43,7 +43,7 @@ function latestOf(catalog: Catalog): ReadonlySet<Model> {
   return latest
 }
 
-/** A release without a known date counts as new. */
+/** Whether a release is old; one without a known date counts as new. */
 function isOld({ created }: Model, now: number): boolean {
   return created > 0 && now - created * 1000 > currentMs
 }

@@ -35,7 +35,7 @@ export type ExclusionReason =
 /** The constraints of a request on endpoints, computed once. */
 export interface FilterRules {
   query: RoutingQuery
-  /** Some guardrail restricts endpoints. */
+  /** Whether some guardrail restricts endpoints. */
   hasGuardrails: boolean
   /** Whether only models whose author allows distillation may be used. */
   distillableOnly: boolean
@@ -122,7 +122,9 @@ function findRetentionExclusion(
   return noRetention ? 'data_policy:zdr' : undefined
 }
 
-/** A tier other than the default is used only if the request selects it: by tag, by `service_tier` or by a variant. */
+/**
+ * Whether a tier may be used. One other than the default must be selected: by tag, by `service_tier` or by a variant.
+ */
 function isTierAllowed({ only, order }: FilterRules, tiers: TierAccess, endpoint: Endpoint): boolean {
   const { service_tier } = endpoint
   if (service_tier === null) return true
@@ -155,7 +157,7 @@ export function parseMaxPrice({ max_price: maxPrice }: RoutingQuery['preferences
 /** Prices are compared as floats: rounding must not make an equal price exceed the limit. */
 const roundingTolerance = 1 + 1e-9
 
-/** An unknown price is over every maximum. */
+/** Whether a price exceeds a maximum; an unknown price exceeds every maximum. */
 function isOverMaxPrice({ pricing, prompt_unit }: Endpoint, max: MaxPrice): boolean {
   if (!pricing) return true
   const factor = (1 - (pricing.discount ?? 0)) / roundingTolerance

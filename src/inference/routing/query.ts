@@ -59,7 +59,7 @@ const variantSorts: [variant: string, sort: Sort][] = [
   ['exacto', 'exacto'],
 ]
 
-/** Endpoints of all models are ranked together. */
+/** Whether endpoints of all models are ranked together. */
 export function isUnpartitioned({ preferences: { sort } }: RoutingQuery): boolean {
   return typeof sort === 'object' && sort?.partition === 'none'
 }

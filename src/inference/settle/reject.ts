@@ -59,7 +59,7 @@ export function rejectRequest(gateway: Gateway, request: Unguarded<RequestState>
 /** The call of an operation that fails. */
 interface FailedCall extends AuditedRequest {
   operation: { id: string; method: string; path: string }
-  /** A request to a model, which is in the list of requests even if it is rejected. */
+  /** Whether it is a request to a model, which is in the request log even if it is rejected. */
   isModelRequest: boolean
 }
 

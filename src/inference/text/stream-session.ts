@@ -85,7 +85,7 @@ export class StreamSession implements EventListenerObject {
   #texts: ClientTexts | null = null
   /** The characters of the reply at its last checkpoint. */
   #recordedCharacters = 0
-  /** The end or an error was sent to the client. */
+  /** Whether the end or an error was sent to the client. */
   #ended = false
 
   constructor(gateway: Gateway, request: Admitted<InferenceRequest>) {
@@ -176,7 +176,7 @@ export class StreamSession implements EventListenerObject {
     await settleOnce(this.#gateway, this.#request, outcome).catch(() => undefined)
   }
 
-  /** The gateway or the client ended a reply that the provider had begun. */
+  /** Whether the gateway or the client ended a reply that the provider had begun. */
   #isUpstreamBlameless(error: unknown): boolean {
     if (error instanceof ShutdownError || isBlock(error)) return true
     const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'

@@ -307,7 +307,7 @@ export class ToolLoop {
   }
 }
 
-/** Otherwise the client runs it, or decides about it. */
+/** Whether the gateway runs the call; otherwise the client runs it, or decides about it. */
 function isRunHere({ call, target: { instance, name } }: ServerCall): boolean {
   return instance.run !== undefined && instance.needsClient?.({ ...call, name }) !== true
 }

@@ -136,7 +136,7 @@ async function replaceTools(
   request.content = content.replaceCall(changed).replaceFields(maskMcpSecrets(content.body))
 }
 
-/** A request that makes the gateway send others counts before it is admitted. */
+/** Counts a request that makes the gateway send others before it is admitted. */
 function countEarly(gateway: Gateway, request: InferenceRequest, tools: readonly Tool[]): boolean {
   const connects = tools.some((tool) => isServerTool(tool) && findServerTool(tool.type)?.connectsFirst)
   if (connects) enforceRateLimit(gateway, request)

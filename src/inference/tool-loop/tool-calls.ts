@@ -177,7 +177,7 @@ function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-/** Limits and guardrails apply to the request as a whole. */
+/** Whether the error ends the request: limits and guardrails apply to it as a whole. */
 function isRefusal(error: unknown): boolean {
   return isBlock(error) || isLimitError(error)
 }

@@ -28,7 +28,7 @@ export class TurnRelay {
     this.#context = context
   }
 
-  /** The turn called tools of the client. */
+  /** Whether the turn called tools of the client. */
   get hasPassedCalls(): boolean {
     return this.#hasPassedCalls
   }

@@ -26,7 +26,7 @@ export interface ServerTool<Parameters = unknown> {
   formats: readonly ToolFormat[]
   /** Whether it reaches outside the region of a request: regional hosts reject it. */
   isGlobal?: true
-  /** Preparing an entry sends requests to an address that the client names. */
+  /** Whether preparing an entry sends requests to an address that the client names. */
   connectsFirst?: true
   parameters: z.ZodType<Parameters>
   /** Prepares an entry of `tools`. Errors are 400 and name the field. */

@@ -21,7 +21,7 @@ export interface ProviderAccess {
   query: string
   credential: SigningCredential
   settings: ProviderSettings
-  /** A user supplied the address, so it must be public. */
+  /** Whether a user supplied the address, so that it must be public. */
   isUserNamed: boolean
   /** The reason why the provider cannot be used; null if it can. */
   problem: string | null

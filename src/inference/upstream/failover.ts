@@ -130,7 +130,10 @@ function capRetryAfter({ settings }: Gateway, failure: UpstreamFailure): Upstrea
 /** BYOK keys can make a plan of any length. */
 const maxAttempts = 20
 
-/** Health may have changed since the plan was made: other requests may have hit a rate limit or ejected an endpoint. */
+/**
+ * Whether a candidate is still usable: other requests may have hit a rate limit or ejected an endpoint since the plan
+ * was made.
+ */
 function shouldTry({ routing, clock }: Gateway, request: Routed, candidate: Candidate): boolean {
   const { candidates } = request.plan
   const last = request.attempts.failed.at(-1)
@@ -148,7 +151,7 @@ function shouldTry({ routing, clock }: Gateway, request: Routed, candidate: Cand
 /** Statuses of providers that have not processed the request. After a broken connection that is unknown. */
 const retryableStatuses: ReadonlySet<number | null> = new Set([502, 503, 529])
 
-/** The last candidate is retried once, unless it sent `Retry-After` or its retry budget is used up. */
+/** Whether the last candidate is retried: once, unless it sent `Retry-After` or its retry budget is used up. */
 function shouldRetry({ routing }: Gateway, request: RequestState, { id }: Candidate): boolean {
   const failure = request.attempts.failed.at(-1)?.failure
   if (!failure || !retryableStatuses.has(failure.status) || failure.retryAfterMs !== undefined) return false

@@ -40,9 +40,9 @@ export interface UpstreamCall {
   body: UpstreamBody
   upstream: WireFormat
   access: ProviderAccess
-  /** A redirect is a response: the caller follows it without the credential. */
+  /** Whether a redirect is a response: the caller follows it without the credential. */
   acceptsRedirect?: true
-  /** The provider's wire adapts the request, so the default headers of the wire format do not apply. */
+  /** Whether the provider's wire adapts the request, so that the default headers of the wire format do not apply. */
   isAdapted: boolean
 }
 

@@ -55,7 +55,7 @@ async function writeVideo(
 
 const headBytes = 12
 
-/** The first box of an MP4 file is its type. */
+/** Whether the first box is the type of an MP4 file. */
 function isMp4(head: Buffer): boolean {
   return head.length >= headBytes && head.toString('latin1', 4, 8) === 'ftyp'
 }

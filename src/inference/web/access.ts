@@ -9,9 +9,9 @@ import type { WebSettings } from './settings.ts'
 export interface EngineAccess {
   baseUrl: string
   key: string
-  /** A BYOK key: nothing is charged. */
+  /** Whether the key is a BYOK key: nothing is charged. */
   isOwnKey: boolean
-  /** The operator entered the address, so it may be private. */
+  /** Whether the operator entered the address, so that it may be private. */
   isOperatorAddress: boolean
 }
 
