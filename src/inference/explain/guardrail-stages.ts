@@ -10,9 +10,7 @@ const scopes: Record<Layer, string> = {
   key: 'api-key',
 }
 
-/**
- * Describes the matches and actions of the guardrails in a request, without the text: a stage for each kind of check.
- */
+/** Describes the matches and actions of guardrails in a request, without the text: a stage for each kind of check. */
 export function describeGuardrailStages(hits: readonly GuardrailHit[], ids: GuardrailIds): PipelineStage[] {
   const ofContent = hits.filter(({ direction }) => direction === 'input')
   return [...Map.groupBy(ofContent, nameCheck)].map(([name, found]) => {

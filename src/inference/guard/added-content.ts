@@ -67,9 +67,7 @@ async function guardAdded(
 /** Parts that were inspected already, so that they are not scanned twice. */
 const guardedParts = new WeakSet<object>()
 
-/**
- * Inspects a request that a stage has changed: only the parts and tools that are not in `before`, its previous call.
- */
+/** Inspects a request that a stage has changed: only the parts and tools that are not in `before`, its earlier call. */
 export async function guardChanges(
   gateway: Gateway,
   request: InferenceRequest,

@@ -86,7 +86,7 @@ export class PartFilter {
   }
 
   /**
-   * Moves a citation to its offsets after the edits of the text; the form of its own wire format has the earlier ones.
+   * Moves a citation to its offsets after the edits of the text; its native form, with the earlier ones, is dropped.
    */
   #moveCitation(citation: Citation): Citation {
     const text = this.#fields.find(({ name }) => name === 'text')?.text

@@ -186,9 +186,7 @@ describe.each(pairs)('R35 a streamed reply from %s to %s', (upstream, client) =>
   })
 })
 
-/**
- * Removes log probabilities and sorts the parts: formats that write a tool call at its end may write it after a text.
- */
+/** Removes log probabilities and sorts the parts: some formats write a tool call after a text that follows it. */
 function withoutLogprobs(reply: Reply): Reply {
   const text = JSON.stringify(reply, (key, value) => {
     if (key === 'logprobs') return undefined

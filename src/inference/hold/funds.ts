@@ -267,9 +267,7 @@ export class Funds {
     throw new ClientDisconnectedError()
   }
 
-  /**
-   * Replaces holds. A lost result leaves unknown which exist: the ledger releases the new ones, and this the old ones.
-   */
+  /** Replaces holds. If the result is lost, both may exist: the ledger releases the new ones, and this the old ones. */
   async #exchange(gateway: Gateway, exchange: () => Promise<Rejection | null>): Promise<Rejection | null> {
     try {
       return await exchange()

@@ -59,9 +59,7 @@ const maxCharacters = 4_000_000
 /** Characters of its images in base64. */
 const maxImageLength = 32 * 1024 * 1024
 
-/**
- * Selects the engine. By default it is the model if it reads files, otherwise OCR if the operator has configured it.
- */
+/** Selects the engine. The default is the model if it reads files, otherwise OCR if the operator has configured it. */
 function resolveEngine(gateway: Gateway, request: InferenceRequest, { pdf }: Settings): Engine {
   const hasOcr = findRecognizer(gateway, request) !== null
   switch (pdf?.engine) {

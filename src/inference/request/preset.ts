@@ -158,9 +158,7 @@ const routingFields = new Set([
   ...['cache_enabled', 'cache_ttl_seconds'],
 ])
 
-/**
- * Creates a translation for formats that nest the model parameters in a field; routing fields stay at the top level.
- */
+/** Creates a translation for formats that nest model parameters in a field; routing fields stay at the top level. */
 function translateNested(field: string, names: Readonly<Record<string, string>>) {
   return (preset: ActivePreset): JsonObject => {
     const config = translateTo('chat')(preset)

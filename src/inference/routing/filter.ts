@@ -122,9 +122,7 @@ function findRetentionExclusion(
   return noRetention ? 'data_policy:zdr' : undefined
 }
 
-/**
- * Whether a tier may be used. One other than the default must be selected: by tag, by `service_tier` or by a variant.
- */
+/** Whether a tier may be used: the default, or one that is selected by tag, by `service_tier` or by a variant. */
 function isTierAllowed({ only, order }: FilterRules, tiers: TierAccess, endpoint: Endpoint): boolean {
   const { service_tier } = endpoint
   if (service_tier === null) return true

@@ -205,9 +205,7 @@ function drawByPrice(
 /** An endpoint further below the best success rate is ranked lower. */
 const toolSuccessTolerance = 0.05
 
-/**
- * Whether its calls are invalid more often than at the best endpoint or than before, or it does worse in benchmarks.
- */
+/** Whether its calls are invalid more often than at the best endpoint or than before, or benchmarks rate it lower. */
 function isPoorWithTools(
   { model, endpoint, health }: Candidate,
   minToolSuccess: number | null,

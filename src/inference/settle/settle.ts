@@ -288,9 +288,7 @@ export function toFinishColumns(finish: ReplySummary['finishReasons'][number] | 
   }
 }
 
-/**
- * Joins the fields that the translation of the request dropped, and the features that the translation of the reply did.
- */
+/** Joins the fields that the translation of the request dropped, and the features that that of the reply dropped. */
 export function encodeDropped(ofRequest: string[] = [], ofReply: string[] = []): string | null {
   const count = ofRequest.length + ofReply.length
   return count === 0 ? null : JSON.stringify([...ofRequest, ...ofReply])

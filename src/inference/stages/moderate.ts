@@ -12,9 +12,7 @@ import type { RequestState } from '../request/inference-request.ts'
 import { requireWork } from '../request/work.ts'
 import { type Classification, classifyPrompt } from './classify.ts'
 
-/**
- * Classifies a request with the moderation models of its rules. Throws if a rule blocks it, after its hits are stored.
- */
+/** Classifies a request with the moderation models of its rules. Throws if one blocks it, after its hits are stored. */
 export async function moderate(gateway: Gateway, request: RequestState): Promise<void> {
   const rules = listModerationRules(gateway, request)
   if (rules.length === 0) return

@@ -71,9 +71,7 @@ export class ToolLoop {
     this.#partCount = context.tools.openingParts
   }
 
-  /**
-   * Runs the turns. Only the first throws errors of its upstream: after it, the reply has begun and cannot fail over.
-   */
+  /** Runs the turns. Only the first throws errors of its upstream: later the reply has begun and cannot fail over. */
   async *run(first: Turn): AsyncGenerator<ReplyEvent> {
     let relay = this.#createRelay(first)
     yield* this.#open(relay)

@@ -144,9 +144,7 @@ function describeTools(label: string, tools: readonly McpTool[]): OutputPart {
   return { kind: 'opaque', wireFormat: 'responses', value }
 }
 
-/**
- * Whether a call needs approval. Only the Responses format has approvals; without a rule every call there needs one.
- */
+/** Whether a call needs approval. Only the Responses format has approvals; by default every call there needs one. */
 function needsApproval(
   rule: Parameters['require_approval'],
   { name: tool }: McpTool,

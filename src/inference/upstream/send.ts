@@ -290,9 +290,7 @@ async function readErrorBody(
   return tryParseJson(text) ?? text
 }
 
-/**
- * Builds an authentication error that the client's key did not cause: the reason is logged, and hidden from the client.
- */
+/** Builds an authentication error that the client's key did not cause: the reason is logged and hidden from clients. */
 function providerAuthError(cause: ProviderAuthError): UpstreamError {
   return new UpstreamError({ kind: 'authentication', status: null, message: cause.message }, cause)
 }
