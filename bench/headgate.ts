@@ -78,7 +78,7 @@ function buildSettings({ mockPort, models, settings }: HeadgateOptions) {
       name: `Mock ${format}`,
       base_url: `http://127.0.0.1:${mockPort}/${format === 'gemini' ? 'v1beta' : 'v1'}`,
       api_key: 'bench',
-      wireFormats: format === 'chat' ? ['chat', 'embeddings', 'images'] : [format],
+      dialects: format === 'chat' ? ['chat', 'embeddings', 'images'] : [format],
     })),
     models: models.map((model) => ({
       id: catalogIdOf(model),
