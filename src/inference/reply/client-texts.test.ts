@@ -68,6 +68,17 @@ describe('the texts of a stream', () => {
     texts.close()
   })
 
+  test('a text that arrives in the last moment of the idle time is sent', async () => {
+    const { texts, receive } = open()
+    const first = texts.next()
+    timer.advance(limits.idle)
+    expect(await first).toBe(heartbeat)
+    receive('late')
+    await Promise.resolve()
+    expect(await texts.next()).toBe('late')
+    texts.close()
+  })
+
   test('end with a timeout when the reply makes no progress, whatever else the provider sends', async () => {
     const { texts, reads } = open()
     const sent: (string | null)[] = []

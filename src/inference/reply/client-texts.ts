@@ -69,9 +69,10 @@ export class ClientTexts implements Ticking {
     const { failure } = this.#stream.summary
     // The last event may be known before its text is: filters scan long texts on another thread.
     const hasEnded = this.#isEnded || (!this.#reading && isFinished(this.#stream))
+    const hasArrived = this.#reading !== null && !this.#isAwaited
     if (failure) this.#fail(new UpstreamError(failure))
     else if (hasEnded) this.#settle(null, now)
-    else if (this.#isIdle(now)) void this.#end()
+    else if (!hasArrived && this.#isIdle(now)) void this.#end()
     else {
       this.#reading ??= this.#stream.next()
       if (!this.#isAwaited) this.#reading.then(this.#onText, this.#onError)
