@@ -1,4 +1,4 @@
-import { hasErrorField } from '../../platform/error-field.ts'
+import { hasErrorField } from '../../platform/json/error-field.ts'
 import { asObject, asObjects, type JsonObject } from '../../platform/json/json-values.ts'
 import { copyPart } from '../../platform/text/copy-text.ts'
 import { countContentCharacters } from './normalize.ts'
