@@ -248,10 +248,11 @@ describeWithUpstreams(
       const { first, second } = bench()
       for (const { requests } of [first, second]) requests.length = 0
       const bytes = Math.floor(frames.join('').length * 0.7)
-      first.enqueue({ sse: frames, breakAfterBytes: bytes })
-      const text = await (
-        await sendRequest(bench(), 'chat', { model: 'test/both-chat', stream: true })
-      ).text()
+      const replied = Promise.withResolvers<void>()
+      first.enqueue({ sse: frames, breakAfterBytes: bytes, breakWhen: replied.promise })
+      const response = await sendRequest(bench(), 'chat', { model: 'test/both-chat', stream: true })
+      replied.resolve()
+      const text = await response.text()
       expect(text).not.toContain('[DONE]')
       expect(text).toContain('"finish_reason":"error"')
       expect([first.requests.length, second.requests.length]).toEqual([1, 0])

@@ -127,11 +127,14 @@ describeWithUpstreams('service_metadata', (bench) => {
       expect(service_metadata).toMatchObject({ attempt: 1, requested: 'test/chat' })
       expect(service_metadata.endpoints.available).toMatchObject([{ selected: false }])
       bench().server.clock.advance(60_000)
+      const replied = Promise.withResolvers<void>()
       bench().first.enqueue({
         sse: ['data: {"choices":[{"index":0,"delta":{"content":"Hal"}}]}\n\n', 'data: {"choi'],
         breakAfterBytes: 70,
+        breakWhen: replied.promise,
       })
       const broken = await explained(bench(), format, { model: 'test/chat', stream: true })
+      replied.resolve()
       expect(broken.status).toBe(200)
       const { metadata } = await streamedMetadata(broken)
       expect(metadata).toMatchObject({ attempt: 1 })

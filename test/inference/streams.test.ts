@@ -50,8 +50,10 @@ describeWithUpstreams(
           test(`I7 over a ${upstream} upstream that breaks off has an integer status`, async () => {
             const { frames } = vendorReply(upstream, 'text')
             const bytes = Math.floor(frames.join('').length * 0.75)
-            bench().first.enqueue({ sse: frames, breakAfterBytes: bytes })
+            const replied = Promise.withResolvers<void>()
+            bench().first.enqueue({ sse: frames, breakAfterBytes: bytes, breakWhen: replied.promise })
             const response = await sendRequest(bench(), format, { model: `test/${upstream}`, stream: true })
+            replied.resolve()
             const data = [...(await response.text()).matchAll(/^data: (\{.*\})$/gm)].map(([, json]) =>
               JSON.parse(json ?? ''),
             )

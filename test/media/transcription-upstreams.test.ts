@@ -447,9 +447,13 @@ describeWithUpstreams(
       })
 
       test('an interrupted stream ends with an error and is free', async () => {
-        bench().first.enqueue({ sse: deltas }, { sse: deltas, breakAfterBytes: deltas.join('').length })
+        const replied = Promise.withResolvers<void>()
+        const broken = { breakAfterBytes: deltas.join('').length, breakWhen: replied.promise }
+        bench().first.enqueue({ sse: deltas }, { sse: deltas, ...broken })
         for (let time = 0; time < 2; time++) {
-          const text = await (await send('tokens', { stream: 'true' })).text()
+          const response = await send('tokens', { stream: 'true' })
+          if (time === 1) replied.resolve()
+          const text = await response.text()
           expect(text).toContain('data: {"error":{"code":502')
           expect(text).not.toContain('transcript.text.done')
         }

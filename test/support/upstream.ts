@@ -21,6 +21,8 @@ export interface UpstreamResponse {
   splitBytes?: number
   /** Break the connection after so many bytes of the body. 0: right after the head. */
   breakAfterBytes?: number
+  /** Waits before the break: a reset discards what the peer has not read yet. By default 20 ms. */
+  breakWhen?: Promise<unknown>
   /** Kind of break: a reset, or a close without the end of the body. */
   breakWith?: 'reset' | 'close'
   /** Break before the head. */
@@ -276,14 +278,12 @@ class ResponseWriter {
     return ms > 0 ? Promise.race([Bun.sleep(ms), this.#closed.promise]) : Promise.resolve()
   }
 
-  async #break({ breakWith = 'reset' }: UpstreamResponse): Promise<void> {
+  async #break({ breakWith = 'reset', breakWhen }: UpstreamResponse): Promise<void> {
+    if (breakWhen) await Promise.race([breakWhen, this.#closed.promise])
+    else if (breakWith === 'reset') await this.#sleep(20)
     this.#isClosedByUs = true
     if (breakWith === 'close') this.#socket.destroy()
-    else {
-      // A reset discards what the peer has not read yet: give it a moment.
-      await this.#sleep(20)
-      this.#socket.resetAndDestroy()
-    }
+    else this.#socket.resetAndDestroy()
   }
 }
 

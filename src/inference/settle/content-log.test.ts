@@ -195,8 +195,12 @@ describeWithUpstreams(
 
     test('of a stream that broke off: the part received, and the error', async () => {
       const { frames } = vendorReply('chat', 'text')
-      bench().first.enqueue({ sse: frames, breakAfterBytes: Math.floor(frames.join('').length * 0.6) })
-      await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
+      const breakAfterBytes = Math.floor(frames.join('').length * 0.6)
+      const replied = Promise.withResolvers<void>()
+      bench().first.enqueue({ sse: frames, breakAfterBytes, breakWhen: replied.promise })
+      const response = await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })
+      replied.resolve()
+      await response.text()
       const { output, error } = await readContent()
       expect(scenarios.text.text).toStartWith(output.completion)
       expect(output.completion).not.toBe('')
