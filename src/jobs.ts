@@ -142,8 +142,8 @@ export function startJobs(gateway: Gateway): () => void {
     })
     if (job.tables) listenToChanges(gateway.db, job.tables, () => task.wake())
     // Events are stored by the ledger.
-    if (job.name === deliveryJob) gateway.deliverySignal.listen(() => task.runNow())
-    if (job.name === requestLogJob) gateway.requestLogSignal.listen(() => task.runNow())
+    if (job.name === deliveryJob) gateway.delivery.signal.listen(() => task.runNow())
+    if (job.name === requestLogJob) gateway.requestLog.signal.listen(() => task.runNow())
     task.start(job.everyMs > rareJobMs ? minuteMs : 0)
     return task
   })
@@ -211,11 +211,13 @@ function applyRetention({ rollUps, clock, settings }: Gateway): Promise<void> {
  * this.
  */
 async function recordRejectedCalls(gateway: Gateway): Promise<RunResult> {
-  const { rejectedCalls, auditQueue, rejectedRequests } = gateway
-  rejectedCalls.sweep()
-  await auditQueue.flush()
+  const { audit, requestLog } = gateway
+  audit.rejectedCalls.sweep()
+  await audit.queue.flush()
   await flushRequestLog(gateway)
-  return rejectedCalls.isCounting || auditQueue.isWaiting || rejectedRequests.isCounting ? 'busy' : 'idle'
+  return audit.rejectedCalls.isCounting || audit.queue.isWaiting || requestLog.rejected.isCounting
+    ? 'busy'
+    : 'idle'
 }
 
 function applyAuditRetention(gateway: Gateway): Promise<void> {

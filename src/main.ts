@@ -20,7 +20,7 @@ import {
   prepareDataDir,
   siteFilePath,
 } from './gateway/data-dir.ts'
-import type { Gateway } from './gateway/gateway.ts'
+import type { Gateway, UpstreamServices } from './gateway/gateway.ts'
 import { createIdentity } from './gateway/identity.ts'
 import { Metrics } from './gateway/metrics.ts'
 import {
@@ -60,13 +60,14 @@ import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './platf
 import { PostgresBatchConnection } from './platform/db/postgres-batch.ts'
 import { StatementWriter } from './platform/db/statement-writer.ts'
 import { upgrade } from './platform/db/upgrade.ts'
-import { resolveTxt } from './platform/http/dns-txt.ts'
 import { OriginReachability } from './platform/http/origin-reachability.ts'
 import { JsonRepairer } from './platform/json/json-repairer.ts'
+import { Mailer } from './platform/mail/mailer.ts'
 import { OfficeReader } from './platform/media/office-reader.ts'
 import { nanosFromUsd } from './platform/money/money.ts'
 import { rootCauseMessage } from './platform/root-cause.ts'
 import { type Clock, RemoteClock, systemClock } from './platform/time/clock.ts'
+import { CoarseTimer } from './platform/time/coarse-timer.ts'
 import { TimeSlicer } from './platform/time/time-slicer.ts'
 import { openTracer } from './platform/tracing/open-tracer.ts'
 import { version } from './platform/version.ts'
@@ -95,10 +96,8 @@ export async function openGateway(
   const exposedPath = findExposedSecretFile(config.dataDir, config.secretKey)
   if (exposedPath) log.warn(`${exposedPath} is readable by other users; run: chmod 600 ${exposedPath}`)
   const db = await openDatabase(config, { vault, log, queryTimeoutMs })
-  const catalogState = composeCatalog({ config, settings, vault }, await readOverrides(db))
-  logOverrideProblems({ log, overrides: catalogState.overrides })
-  warnUnusableCredentials({ log, catalog: catalogState.catalog })
-  const metrics = new Metrics()
+  const catalogState = await openCatalog({ config, settings, vault, log, db })
+  const [metrics, timer] = [new Metrics(), new CoarseTimer()]
   const ledger = createLedger(config, clock, log, () => gateway.settings)
   setReadBarrier(db, () => ledger.flush())
   const responseCache = new ByteCache()
@@ -117,24 +116,26 @@ export async function openGateway(
     connections: null,
     ledger,
     statementWriter: new StatementWriter(db),
-    ...createRequestLog({ db, clock, log }),
-    ...createReaders(),
+    timer,
+    requestLog: createRequestLog({ db, clock, timer, log }),
+    scanner: new ContentScanner(),
+    readers: { pdf: new PdfReader(), html: new HtmlReader(), office: new OfficeReader() },
+    jsonRepairer: new JsonRepairer(),
     node,
-    ...createAuditRecorders({ db, clock, vault, log }, node),
+    audit: createAuditRecorders({ db, clock, vault, log }, node),
     rollUps: new RollupThread(config.databaseUrl, db),
     timeSlicer: new TimeSlicer(),
     rateLimiter: new MinuteRateLimiter(),
     taskSampler: new TaskSampler(),
     routing: new Routing(),
     benchmarks: await Benchmarks.open(db),
-    origins: new OriginReachability(),
-    requestSigner: new RequestSigner(clock),
+    upstreams: createUpstreamServices(clock),
     ...createIdentity({ db, clock, vault, settings: () => gateway.settings }),
-    resolveTxt,
-    exchanges: new Set(),
+    mailer: new Mailer(),
     responseCache,
     backgroundRuns: new BackgroundRuns(),
-    ...createTaskPools(),
+    videoTasks: new TaskPool(maxVideoTasks),
+    delivery: { tasks: new TaskPool(maxDeliveryTasks), signal: new WakeSignal(deliveryDelayMs) },
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     containers: null,
     isDraining: false,
@@ -144,27 +145,26 @@ export async function openGateway(
   return Object.assign(gateway, { containers: createContainers(gateway) })
 }
 
-/** Bounds the work that goes on without a client. */
-function createTaskPools() {
-  const [videoTasks, deliveryTasks] = [new TaskPool(maxVideoTasks), new TaskPool(maxDeliveryTasks)]
-  const deliverySignal = new WakeSignal(deliveryDelayMs)
-  return { drainLimiter: new ConcurrencyLimiter(maxDrains), videoTasks, deliveryTasks, deliverySignal }
+/** The catalog with the operator's changes to it. Problems are logged. */
+async function openCatalog(deps: Pick<Gateway, 'config' | 'settings' | 'vault' | 'log' | 'db'>) {
+  const state = composeCatalog(deps, await readOverrides(deps.db))
+  logOverrideProblems({ ...deps, ...state })
+  warnUnusableCredentials({ ...deps, ...state })
+  return state
+}
+
+function createUpstreamServices(clock: Clock): UpstreamServices {
+  return {
+    origins: new OriginReachability(),
+    signer: new RequestSigner(clock),
+    drainLimiter: new ConcurrencyLimiter(maxDrains),
+    exchanges: new Set(),
+  }
 }
 
 function createLogger({ logLevel }: Config): Logger {
   const options = { level: logLevel, base: null, serializers: { err: serializeError } }
   return pino(options, pino.destination(2))
-}
-
-/** Work on texts that runs on separate threads. */
-function createReaders() {
-  return {
-    scanner: new ContentScanner(),
-    pdfReader: new PdfReader(),
-    htmlReader: new HtmlReader(),
-    jsonRepairer: new JsonRepairer(),
-    officeReader: new OfficeReader(),
-  }
 }
 
 /** Warns only: an unusable credential in the environment may belong to another program. */
@@ -235,7 +235,7 @@ export function reloadGateway(gateway: Gateway): void {
     warnUnusableCredentials(gateway)
     gateway.log.info('headgate.yaml reloaded')
     const sections = listChangedSections(before, gateway.settings)
-    gateway.auditQueue.add(async () => describeServerEvent(gateway, 'settings.reload', { sections }))
+    gateway.audit.queue.add(async () => describeServerEvent(gateway, 'settings.reload', { sections }))
   } catch (error) {
     gateway.log.error({ problem: rootCauseMessage(error) }, 'reload of headgate.yaml failed')
   }

@@ -4,16 +4,16 @@ import type { SsoConnection } from '../identity/sign-in-rules.ts'
 import { openClientSecret } from '../identity/sso-connections.ts'
 import { resolvePublicUrl } from './origin.ts'
 
-export function clientOf({ vault, secretUses }: Gateway, connection: SsoConnection): ProviderClient {
+export function clientOf({ vault, audit }: Gateway, connection: SsoConnection): ProviderClient {
   const { id, name, organization_id: organizationId, issuer, client_id, client_auth } = connection
-  secretUses.addOwned('sso_connection', id, { organizationId, workspaceId: null, name })
+  audit.secretUses.addOwned('sso_connection', id, { organizationId, workspaceId: null, name })
   return { id, issuer, client_id, client_auth, clientSecret: openClientSecret(vault, connection) }
 }
 
 /** The provider of a connection; its metadata is cached. */
 export function loadProvider(gateway: Gateway, connection: SsoConnection): Promise<OidcProvider> {
   const version = `${connection.updated_at} ${connection.sealed_client_secret}`
-  return gateway.oidcProviders.get(connection.id, version, () => clientOf(gateway, connection))
+  return gateway.identity.oidcProviders.get(connection.id, version, () => clientOf(gateway, connection))
 }
 
 /** The URL to which the provider sends the browser back. */

@@ -19,7 +19,7 @@ export async function authenticateWorkload(
   allowCached: boolean,
 ): Promise<{ key: ApiKey | undefined; workload: WorkloadIdentity } | undefined> {
   if (!(await isAccessToken(credential))) return undefined
-  const workload = await gateway.accessTokens.verify(credential, resolveTokenIssuer(gateway))
+  const workload = await gateway.identity.accessTokens.verify(credential, resolveTokenIssuer(gateway))
   if (!workload) {
     throw gatewayError(
       'credential_invalid',

@@ -44,7 +44,7 @@ export async function withGateway<T>(work: (gateway: Gateway) => Promise<T>): Pr
   try {
     return await work(gateway)
   } finally {
-    await gateway.auditQueue.flush()
+    await gateway.audit.queue.flush()
     await gateway.db.destroy()
   }
 }

@@ -22,11 +22,11 @@ const maxRetryAfterMs = 60 * 60_000
 
 /** Starts to deliver to every destination of the audit log that is due. */
 export async function runAuditDeliveries(gateway: Gateway): Promise<RunResult> {
-  const { db, clock, deliveryTasks } = gateway
+  const { db, clock, delivery } = gateway
   if (!(await hasPendingAuditEntries(db))) return 'idle'
-  if (deliveryTasks.free === 0) return 'busy'
-  for (const id of await listDueAuditDestinations(db, isoNow(clock), deliveryTasks.free))
-    void deliveryTasks.run(`audit/${id}`, () => serveDestination(gateway, id))
+  if (delivery.tasks.free === 0) return 'busy'
+  for (const id of await listDueAuditDestinations(db, isoNow(clock), delivery.tasks.free))
+    void delivery.tasks.run(`audit/${id}`, () => serveDestination(gateway, id))
   return 'busy'
 }
 
@@ -58,9 +58,9 @@ async function serveDestination(gateway: Gateway, id: string): Promise<void> {
 
 /** Returns whether to continue. The settings are read again every time. */
 async function deliverNext(gateway: Gateway, id: string): Promise<boolean> {
-  const { db, node, deliveryTasks } = gateway
+  const { db, node, delivery } = gateway
   const row = await findAuditDestination(db, id)
-  if (!row || row.enabled === 0 || row.lease_owner !== node.id || deliveryTasks.isClosed) return false
+  if (!row || row.enabled === 0 || row.lease_owner !== node.id || delivery.tasks.isClosed) return false
   const chain = await findChain(db, row.chain_id)
   if (!chain || row.position >= chain.seq) return false
   // Retention may have deleted what was not delivered.

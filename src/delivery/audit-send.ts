@@ -75,7 +75,7 @@ async function sendWebhooks(
   entries: readonly AuditEntry[],
 ): Promise<AuditSendOutcome> {
   const { signing_secret } = openAuditSecrets(gateway.vault, destination)
-  if (signing_secret !== undefined) gateway.secretUses.add('audit_destination', destination.id)
+  if (signing_secret !== undefined) gateway.audit.secretUses.add('audit_destination', destination.id)
   const { url }: { url: string } = JSON.parse(destination.config)
   let accepted = 0
   while (accepted < entries.length) {

@@ -66,7 +66,7 @@ async function deliverBatch(
   let hasProgress = false
   for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
     const isDivided = batch !== events
-    if (gateway.deliveryTasks.isClosed || (isDivided && !(await isCurrent(gateway, target))))
+    if (gateway.delivery.tasks.isClosed || (isDivided && !(await isCurrent(gateway, target))))
       return { ...result, last: null }
     if (hasProgress && performance.now() - startedAt > maxDividingMs) return result
     result.last = await sendEvents(gateway, channel, batch)

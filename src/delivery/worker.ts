@@ -25,10 +25,10 @@ export async function runDeliveries(gateway: Gateway): Promise<RunResult> {
   for (const isFailing of [false, true]) {
     const limit = countFreeSlots(gateway, isFailing)
     if (limit <= 0) continue
-    const { db, clock, deliveryTasks } = gateway
+    const { db, clock, delivery } = gateway
     for (const id of await listDueDestinations(db, isoNow(clock), { isFailing, limit })) {
       if (countFreeSlots(gateway, isFailing) <= 0) break
-      void deliveryTasks.run(`${isFailing ? retryPrefix : ''}${id}`, () => serveDestination(gateway, id))
+      void delivery.tasks.run(`${isFailing ? retryPrefix : ''}${id}`, () => serveDestination(gateway, id))
     }
   }
   return 'busy'
@@ -37,9 +37,9 @@ export async function runDeliveries(gateway: Gateway): Promise<RunResult> {
 const retryPrefix = 'retry/'
 
 /** Counts free slots. Failing destinations get half of them: however many do not respond, the others are served. */
-function countFreeSlots({ deliveryTasks }: Gateway, isFailing: boolean): number {
-  const { free, max } = deliveryTasks
-  return isFailing ? Math.min(free, Math.ceil(max / 2) - deliveryTasks.countRunning(retryPrefix)) : free
+function countFreeSlots({ delivery }: Gateway, isFailing: boolean): number {
+  const { free, max } = delivery.tasks
+  return isFailing ? Math.min(free, Math.ceil(max / 2) - delivery.tasks.countRunning(retryPrefix)) : free
 }
 
 /** Serves a destination. Never throws: what fails is retried later. */
@@ -60,18 +60,18 @@ async function serveDestination(gateway: Gateway, id: string): Promise<void> {
 /** Delivers until the queue is empty, a batch fails, or others wait for the slot. */
 async function deliverQueue(gateway: Gateway, id: string): Promise<void> {
   while (await deliverNext(gateway, id)) {
-    if (gateway.deliveryTasks.free > 0) continue
+    if (gateway.delivery.tasks.free > 0) continue
     // The destination that has waited longest is next.
-    gateway.deliverySignal.wake()
+    gateway.delivery.signal.wake()
     return
   }
 }
 
 /** Returns whether to continue. The settings are read again every time. */
 async function deliverNext(gateway: Gateway, id: string): Promise<boolean> {
-  const { db, node, deliveryTasks } = gateway
+  const { db, node, delivery } = gateway
   const target = await findTarget(db, id)
-  if (!target || deliveryTasks.isClosed) return false
+  if (!target || delivery.tasks.isClosed) return false
   const { row, isBroadcasting, state } = target
   // Another node took over while this one was stopped or cut off.
   if (state.lease_owner !== node.id) return false
@@ -79,7 +79,7 @@ async function deliverNext(gateway: Gateway, id: string): Promise<boolean> {
   if (state.paused === 1) return false
   const channel = openChannel(gateway, row)
   if (typeof channel === 'string') return recordHold(gateway, id, channel)
-  gateway.secretUses.add('destination', id)
+  gateway.audit.secretUses.add('destination', id)
   // One that has failed is tried with a single batch.
   const maxBatches = state.failures > 0 ? 1 : parallelBatches
   const { exporter } = channel

@@ -61,18 +61,14 @@ export interface Gateway {
   /** Null unless the operator exports traces. */
   readonly tracer: Tracer | null
   readonly accounts: AccountCache
-  /** Issued to workloads in exchange for the tokens of their issuers. */
-  readonly accessTokens: AccessTokens
+  readonly identity: IdentityServices
   readonly ledger: Ledger
   /** Writes statements outside a settlement, for many requests at once. */
   readonly statementWriter: StatementWriter
   /** Content filters. */
   readonly scanner: ContentScanner
-  readonly pdfReader: PdfReader
-  /** Pages of the web. */
-  readonly htmlReader: HtmlReader
+  readonly readers: DocumentReaders
   readonly jsonRepairer: JsonRepairer
-  readonly officeReader: OfficeReader
   /** This process among those that share the database. */
   readonly node: ClusterNode
   readonly rollUps: RollupThread
@@ -84,43 +80,17 @@ export interface Gateway {
   readonly routing: Routing
   /** Scores of models, imported or measured. */
   readonly benchmarks: Benchmarks
-  readonly origins: OriginReachability
-  readonly requestSigner: RequestSigner
-  /** Single sign-on of members. */
-  readonly oidcProviders: OidcProviders
-  /** The public keys of identity providers and of the issuers of workloads. */
-  readonly jwks: JwksCache
-  /** Resolves TXT records to verify domains. */
-  readonly resolveTxt: TxtResolver
-  /** Bounds the replies that are drained after their client disconnected. */
-  readonly drainLimiter: ConcurrencyLimiter
-  /** Upstream exchanges in flight, aborted at shutdown. */
-  readonly exchanges: Set<{ stop(): void }>
+  readonly upstreams: UpstreamServices
   /** The response cache of this node. */
   readonly responseCache: ByteCache
   /** Background responses in progress. */
   readonly backgroundRuns: BackgroundRuns
   /** Polls and downloads of video jobs, and their webhooks. */
   readonly videoTasks: TaskPool
-  /** Deliveries to destinations, and what starts them when there is a new event. */
-  readonly deliveryTasks: TaskPool
-  readonly deliverySignal: WakeSignal
-  /** Wakes the writer of the request log. */
-  readonly requestLogSignal: WakeSignal
+  readonly delivery: DeliveryServices
   readonly mailer: Mailer
-  readonly signInLimiter: SignInLimiter
-  /** Bounds the memory that passwords take to verify. */
-  readonly passwordQueue: BoundedQueue
-  /** Events of the audit log that have no transaction of their own. */
-  readonly auditQueue: AuditQueue
-  readonly rejectedCalls: RejectedCalls
-  readonly secretUses: SecretUses
-  /** Requests to models that were rejected. */
-  readonly rejectedRequests: RejectedRequests
-  /** Records why requests were routed as they were. */
-  readonly routingPlans: RoutingPlans
-  /** Readers who follow the list of requests as it grows. */
-  readonly requestFollowers: RequestFollowers
+  readonly audit: AuditRecorders
+  readonly requestLog: RequestLog
   /** Bounds the stored responses of each workspace. */
   readonly responseQuota: ResponseQuota
   /** Runs the shell commands of models; null while the operator has not enabled it. */
@@ -132,4 +102,62 @@ export interface Gateway {
   settings: Settings
   overrides: CatalogOverrides
   catalog: Catalog
+}
+
+/** The threads that read documents. */
+export interface DocumentReaders {
+  readonly pdf: PdfReader
+  /** Pages of the web. */
+  readonly html: HtmlReader
+  readonly office: OfficeReader
+}
+
+/** What requests to providers share. */
+export interface UpstreamServices {
+  readonly origins: OriginReachability
+  readonly signer: RequestSigner
+  /** Bounds the replies that are drained after their client disconnected. */
+  readonly drainLimiter: ConcurrencyLimiter
+  /** Exchanges in flight, aborted at shutdown. */
+  readonly exchanges: Set<{ stop(): void }>
+}
+
+/** What people and workloads sign in with. */
+export interface IdentityServices {
+  /** Issued to workloads in exchange for the tokens of their issuers. */
+  readonly accessTokens: AccessTokens
+  /** Single sign-on of members. */
+  readonly oidcProviders: OidcProviders
+  /** The public keys of identity providers and of the issuers of workloads. */
+  readonly jwks: JwksCache
+  /** Resolves TXT records to verify domains. */
+  readonly resolveTxt: TxtResolver
+  readonly signInLimiter: SignInLimiter
+  /** Bounds the memory that passwords take to verify. */
+  readonly passwordQueue: BoundedQueue
+}
+
+/** Deliveries to destinations, and the signal that starts them when there is a new event. */
+export interface DeliveryServices {
+  readonly tasks: TaskPool
+  readonly signal: WakeSignal
+}
+
+/** Recorders of audit events that have no transaction of their own. */
+export interface AuditRecorders {
+  readonly queue: AuditQueue
+  readonly rejectedCalls: RejectedCalls
+  readonly secretUses: SecretUses
+}
+
+/** The recorders of requests besides their settlement. */
+export interface RequestLog {
+  /** Wakes the writer. */
+  readonly signal: WakeSignal
+  /** Requests to models that were rejected. */
+  readonly rejected: RejectedRequests
+  /** Why requests were routed as they were. */
+  readonly plans: RoutingPlans
+  /** Readers who follow the list of requests as it grows. */
+  readonly followers: RequestFollowers
 }

@@ -6,7 +6,7 @@ import { BoundedQueue } from '../platform/concurrency/bounded-queue.ts'
 import type { Vault } from '../platform/crypto/crypto.ts'
 import { createRevisionReader } from '../platform/db/account-revision.ts'
 import type { Db } from '../platform/db/db.ts'
-import { Mailer } from '../platform/mail/mailer.ts'
+import { resolveTxt } from '../platform/http/dns-txt.ts'
 import type { Clock } from '../platform/time/clock.ts'
 import { AccountCache } from './account-cache.ts'
 import type { Gateway } from './gateway.ts'
@@ -30,11 +30,13 @@ export function createIdentity({ db, clock, vault, settings }: IdentityOptions) 
   const jwks = new JwksCache(clock, egress)
   return {
     accounts: new AccountCache(db, revisions),
-    accessTokens: new AccessTokens({ db, clock, vault, revisions }),
-    jwks,
-    oidcProviders: new OidcProviders(clock, egress, jwks),
-    mailer: new Mailer(),
-    signInLimiter: new SignInLimiter(),
-    passwordQueue: new BoundedQueue(maxPasswordTasks, maxPasswordsWaiting),
+    identity: {
+      accessTokens: new AccessTokens({ db, clock, vault, revisions }),
+      jwks,
+      oidcProviders: new OidcProviders(clock, egress, jwks),
+      resolveTxt,
+      signInLimiter: new SignInLimiter(),
+      passwordQueue: new BoundedQueue(maxPasswordTasks, maxPasswordsWaiting),
+    },
   } satisfies Partial<Gateway>
 }

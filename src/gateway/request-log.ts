@@ -5,36 +5,37 @@ import { RejectedRequests } from '../analytics/request-log/rejected.ts'
 import { WakeSignal } from '../platform/concurrency/wake-signal.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Clock } from '../platform/time/clock.ts'
-import { CoarseTimer } from '../platform/time/coarse-timer.ts'
-import type { Gateway } from './gateway.ts'
+import type { CoarseTimer } from '../platform/time/coarse-timer.ts'
+import type { Gateway, RequestLog } from './gateway.ts'
 
-type RequestLog = Pick<
-  Gateway,
-  'timer' | 'rejectedRequests' | 'routingPlans' | 'requestFollowers' | 'requestLogSignal'
->
+interface RequestLogDeps {
+  db: Db
+  clock: Clock
+  timer: CoarseTimer
+  log: Logger
+}
 
-/** A refused request is in the list within about this time. */
+/** A rejected request is in the list within about this time. */
 const writeDelayMs = 500
 
 /** Creates the recorders of requests besides their settlement, and the followers of the list. */
-export function createRequestLog({ db, clock, log }: { db: Db; clock: Clock; log: Logger }): RequestLog {
-  const timer = new CoarseTimer()
-  const requestLogSignal = new WakeSignal(writeDelayMs)
-  const onAdded = () => requestLogSignal.wake()
+export function createRequestLog(deps: RequestLogDeps): RequestLog {
+  const { db, clock } = deps
+  const signal = new WakeSignal(writeDelayMs)
+  const onAdded = () => signal.wake()
   return {
-    timer,
-    requestLogSignal,
-    rejectedRequests: new RejectedRequests(db, clock, onAdded),
-    routingPlans: new RoutingPlans(db, clock, onAdded),
-    requestFollowers: new RequestFollowers({ db, clock, timer, log }),
+    signal,
+    rejected: new RejectedRequests(db, clock, onAdded),
+    plans: new RoutingPlans(db, clock, onAdded),
+    followers: new RequestFollowers(deps),
   }
 }
 
-/** Plans first: a refused request refers to its plan. `isAll`: the process ends. */
+/** Plans first: a rejected request refers to its plan. `isAll`: the process ends. */
 export async function flushRequestLog(
-  { routingPlans, rejectedRequests }: Pick<Gateway, 'routingPlans' | 'rejectedRequests'>,
+  { requestLog }: Pick<Gateway, 'requestLog'>,
   isAll = false,
 ): Promise<void> {
-  await routingPlans.flush()
-  await rejectedRequests.flush(isAll)
+  await requestLog.plans.flush()
+  await requestLog.rejected.flush(isAll)
 }

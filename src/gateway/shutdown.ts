@@ -33,10 +33,10 @@ export async function waitForStopSignal(): Promise<void> {
 }
 
 /** The batches and mails in flight are finished; a batch that is not sent by then is sent after the next start. */
-async function endDeliveries({ deliveryTasks, mailer, settings }: Gateway): Promise<void> {
+async function endDeliveries({ delivery, mailer, settings }: Gateway): Promise<void> {
   const { promise: timeout, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, settings.limits.drain)
-  await Promise.race([Promise.all([deliveryTasks.close(), mailer.idle()]), timeout])
+  await Promise.race([Promise.all([delivery.tasks.close(), mailer.idle()]), timeout])
   clearTimeout(timer)
 }
 
@@ -47,7 +47,7 @@ async function endDeliveries({ deliveryTasks, mailer, settings }: Gateway): Prom
 export async function waitForBalancers(gateway: Gateway): Promise<void> {
   gateway.log.info('draining')
   gateway.isDraining = true
-  gateway.requestFollowers.close()
+  gateway.requestLog.followers.close()
   const isInTerminal = isatty(0) || isatty(1)
   await Bun.sleep(gateway.settings.limits.drain_delay ?? (isInTerminal ? 0 : drainDelayMs))
 }
@@ -59,7 +59,7 @@ export async function shutDown(
 ): Promise<void> {
   const { drain } = gateway.settings.limits
   const abortTimer = setTimeout(() => {
-    for (const exchange of gateway.exchanges) exchange.stop()
+    for (const exchange of gateway.upstreams.exchanges) exchange.stop()
   }, drain)
   const deadline = setTimeout(() => void server.stop(true), drain + abortGraceMs)
   await Promise.all([
@@ -71,16 +71,16 @@ export async function shutDown(
   clearTimeout(abortTimer)
   clearTimeout(deadline)
   gateway.scanner.stop()
-  gateway.pdfReader.stop()
-  gateway.htmlReader.stop()
+  gateway.readers.pdf.stop()
+  gateway.readers.html.stop()
   await gateway.containers?.close()
   gateway.jsonRepairer.stop()
-  gateway.officeReader.stop()
+  gateway.readers.office.stop()
   await gateway.tracer?.exporter.close()
   await gateway.ledger.close()
   await flushRequestLog(gateway, true).catch(() => undefined)
-  gateway.rejectedCalls.sweep(true)
-  await gateway.auditQueue.flush()
+  gateway.audit.rejectedCalls.sweep(true)
+  await gateway.audit.queue.flush()
   // The database may be unavailable.
   await recordServerEvent(gateway, 'server.stop').catch(() => undefined)
   await anchorChains(gateway, headsFilePath(gateway.config.dataDir)).catch((err: unknown) =>

@@ -6,7 +6,7 @@ import { requireCurrentKey, rotateSigningKey } from './signing-keys.ts'
 describeOnEachDatabase('signing keys', (server) => {
   const issuer = 'https://gate.example.com'
   const issue = () =>
-    server().gateway.accessTokens.issue({
+    server().gateway.identity.accessTokens.issue({
       subject: 'main',
       policyId: 'policy',
       keyId: 1,
@@ -17,7 +17,7 @@ describeOnEachDatabase('signing keys', (server) => {
     server()
       .gateway.db.transaction()
       .execute((tx) => rotateSigningKey(tx, server().gateway, { revoke }))
-  const verify = (token: string) => server().gateway.accessTokens.verify(token, issuer)
+  const verify = (token: string) => server().gateway.identity.accessTokens.verify(token, issuer)
   const listPublished = async () =>
     (await server().call('GET', '/oauth/jwks', { key: null })).body.keys.map(
       ({ kid }: { kid: string }) => kid,
@@ -60,6 +60,8 @@ describeOnEachDatabase('signing keys', (server) => {
 
   test('a token for another installation is refused', async () => {
     const token = await issue()
-    expect(await server().gateway.accessTokens.verify(token, 'https://other.example.com')).toBeUndefined()
+    expect(
+      await server().gateway.identity.accessTokens.verify(token, 'https://other.example.com'),
+    ).toBeUndefined()
   })
 })

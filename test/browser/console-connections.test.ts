@@ -214,7 +214,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     const [domain] = (await server.call('GET', '/organization/sso/domains')).body.data
     await button(page, 'Verify example.com').click()
     await page.getByText('has no TXT record').waitFor()
-    Object.assign(server.gateway, { resolveTxt: async () => [domain.txt_record.value] })
+    Object.assign(server.gateway.identity, { resolveTxt: async () => [domain.txt_record.value] })
     await button(page, 'Verify example.com').click()
     await page.getByText('verified', { exact: true }).waitFor()
 

@@ -74,15 +74,15 @@ describeOnEachDatabase(
 
     test('a new event wakes the workers of this process, a request without destinations does not', async () => {
       const { gateway } = server()
-      const { deliverySignal } = gateway
+      const { delivery } = gateway
       const signal = { wakes: 0, wake: () => void signal.wakes++ }
-      Object.assign(gateway, { deliverySignal: signal })
+      Object.assign(gateway, { delivery: { ...delivery, signal } })
       await chat(server(), 'for no destination')
       expect(signal.wakes).toBe(0)
       await createWebhook(server(), receiver.url())
       await chat(server(), 'for one destination')
       expect(signal.wakes).toBe(1)
-      Object.assign(gateway, { deliverySignal })
+      Object.assign(gateway, { delivery })
     })
   },
   { settings: buildEgressSettings(receiver) },

@@ -313,14 +313,14 @@ describeOnEachDatabase(
       const nodes = [1, 2].map(() => ({
         ...server().gateway,
         node: new ClusterNode(false),
-        deliveryTasks: new TaskPool(8),
+        delivery: { ...server().gateway.delivery, tasks: new TaskPool(8) },
       }))
       receiver.respond = async () => {
         await Promise.all(nodes.map(runDeliveries))
         return new Response(null, { status: 200 })
       }
       await Promise.all(nodes.map(runDeliveries))
-      await Promise.all(nodes.map(({ deliveryTasks }) => deliveryTasks.idle()))
+      await Promise.all(nodes.map(({ delivery }) => delivery.tasks.idle()))
       changeExporter({})
       expect(receiver.ids().toSorted()).toEqual(events.toSorted())
       expect(receiver.ids('/second').toSorted()).toEqual(events.toSorted())
@@ -368,14 +368,14 @@ describeOnEachDatabase(
       const events = await chatTimes(12)
       await server().gateway.ledger.flush()
       changeExporter({ maxEvents: 1 })
-      const node = { ...server().gateway, deliveryTasks: new TaskPool(8) }
+      const node = { ...server().gateway, delivery: { ...server().gateway.delivery, tasks: new TaskPool(8) } }
       let closing: Promise<void> | undefined
       receiver.respond = () => {
-        closing ??= node.deliveryTasks.close()
+        closing ??= node.delivery.tasks.close()
         return new Response(null, { status: 200 })
       }
       await runDeliveries(node)
-      await node.deliveryTasks.idle()
+      await node.delivery.tasks.idle()
       await closing
       changeExporter({})
       const first = receiver.ids()

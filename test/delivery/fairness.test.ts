@@ -69,7 +69,7 @@ describeOnEachDatabase(
       const queued = await db.selectFrom('outbox_deliveries').select('destination_id').execute()
       expect(new Set(queued.map(({ destination_id }) => destination_id)).size).toBeGreaterThanOrEqual(1)
       dead.resolve(new Response(null, { status: 200 }))
-      await server().gateway.deliveryTasks.idle()
+      await server().gateway.delivery.tasks.idle()
       expect(await db.selectFrom('outbox_deliveries').select('event_id').execute()).toEqual([])
     })
 
@@ -84,13 +84,13 @@ describeOnEachDatabase(
       for (const path of paths.slice(0, 49))
         expect(receiver.batches.filter((batch) => batch.path === path).length).toBeLessThanOrEqual(1)
       dead.resolve(new Response(null, { status: 200 }))
-      await server().gateway.deliveryTasks.idle()
+      await server().gateway.delivery.tasks.idle()
     })
 
     test('R39 more failing ones than slots, none of which responds, do not delay another', async () => {
       const many = Array.from({ length: 70 }, (_, index) => `/m${index}`)
       await createWebhooks(server(), many)
-      const { db, deliveryTasks } = server().gateway
+      const { db, delivery } = server().gateway
       const rows = await db.selectFrom('destinations').select(['id', 'config']).execute()
       const states = rows.map(({ id, config }) => {
         const isHealthy = config.includes('/m69"')
@@ -106,10 +106,10 @@ describeOnEachDatabase(
       }
       const ids = await start(2)
       await runDeliveries(server().gateway)
-      expect(deliveryTasks.free).toBeGreaterThanOrEqual(deliveryTasks.max / 2 - 1)
+      expect(delivery.tasks.free).toBeGreaterThanOrEqual(delivery.tasks.max / 2 - 1)
       while (receiver.ids('/m69').length < ids.length) await Bun.sleep(5)
       dead.resolve()
-      await deliveryTasks.idle()
+      await delivery.tasks.idle()
       for (let round = 0; round < 4; round++) await deliver(server())
       for (const path of many) expect(receiver.ids(path)).toEqual(ids)
     })

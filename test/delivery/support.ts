@@ -106,7 +106,7 @@ export async function createWebhook(
 export async function deliver({ gateway }: TestServer): Promise<void> {
   await gateway.ledger.flush()
   await runDeliveries(gateway)
-  await gateway.deliveryTasks.idle()
+  await gateway.delivery.tasks.idle()
 }
 
 /** Removes everything that a test has left. */

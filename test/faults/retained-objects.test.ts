@@ -25,7 +25,7 @@ let target: Target
 beforeAll(async () => {
   server = await startTestServer('sqlite', { settings })
   const { url, own, gateway } = server
-  target = { url, key: own.inferenceKey, countExchanges: () => gateway.exchanges.size }
+  target = { url, key: own.inferenceKey, countExchanges: () => gateway.upstreams.exchanges.size }
 })
 afterAll(async () => {
   await server.stop()
@@ -83,7 +83,7 @@ describe('R19 I10 nothing of a request stays on the heap', () => {
         const leaks: Record<string, string[]> = {}
         if (retained.length > 0) for (const kind of kinds) leaks[kind.name] = await findRetained([kind], true)
         expect({ retained, leaks }).toEqual({ retained: [], leaks: {} })
-        expect(server.gateway.exchanges.size).toBe(0)
+        expect(server.gateway.upstreams.exchanges.size).toBe(0)
       },
       testTimeoutMs,
     )

@@ -95,8 +95,8 @@ test.each([
   await setKeyGuardrail(server, filterWith('block'))
   const response = await post(path, { ...body, ...labeled }, { ...headers, 'x-openwebui-user-id': secret })
   expect(response.status).toBe(403)
-  const { db, rejectedRequests } = server.gateway
-  await rejectedRequests.flush(true)
+  const { db, requestLog } = server.gateway
+  await requestLog.rejected.flush(true)
   const rows = await db
     .selectFrom('refused_requests')
     .select(['app_title', 'app_url', 'session_id', 'external_user'])

@@ -173,7 +173,7 @@ describeModeration('moderation of prompts', (bench) => {
       expect(bench().first.requests).toHaveLength(0)
       expect(await listHits(bench())).toMatchObject([{ action: 'block', kinds: ['not_scanned'] }])
       const { gateway } = bench().server
-      await gateway.rejectedRequests.flush(true)
+      await gateway.requestLog.rejected.flush(true)
       const rejected = await gateway.db.selectFrom('refused_requests').select('error_code').execute()
       expect(rejected).toContainEqual({ error_code: 'moderation_unavailable' })
     })

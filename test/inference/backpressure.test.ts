@@ -179,7 +179,7 @@ describe('a client that reads slowly', () => {
     const { start = '', frame = chatFrame } = streams[format] ?? {}
     Object.assign(fountain, { start, frame: frame('x'.repeat(frameBytes)), written: 0 })
     const messages = [{ role: 'user', content: 'x' }]
-    while (server.gateway.exchanges.size > 0) await Bun.sleep(5)
+    while (server.gateway.upstreams.exchanges.size > 0) await Bun.sleep(5)
     const before = await measureHeap()
     const clients = Array.from({ length: readers }, () =>
       stall(paths[format] ?? '', {

@@ -74,7 +74,7 @@ describeWithUpstreams('the list of requests', (bench) => {
 
   test('R40 a flood of refusals is bounded and counted, and has no content', async () => {
     const { gateway } = server()
-    await gateway.rejectedRequests.flush(true)
+    await gateway.requestLog.rejected.flush(true)
     server().clock.freeze('2031-01-01T00:00:10.000Z')
     const canary = 'canary-prompt-text'
     const messages = [{ role: 'user', content: canary }]
@@ -212,7 +212,7 @@ describeWithUpstreams('the list of requests', (bench) => {
   })
 
   test('R37 an organization cannot take the streams of others', () => {
-    const { requestFollowers } = server().gateway
+    const { followers } = server().gateway.requestLog
     const create = (organizationId: string, n: number) => ({
       callerId: `caller ${n}`,
       organizationId,
@@ -220,11 +220,11 @@ describeWithUpstreams('the list of requests', (bench) => {
       end: () => undefined,
     })
     const greedy = Array.from({ length: maxFollowersPerOrganization }, (_, n) => create('greedy', n))
-    for (const follower of greedy) requestFollowers.add(follower)
-    expect(() => requestFollowers.add(create('greedy', greedy.length))).toThrow('At most')
+    for (const follower of greedy) followers.add(follower)
+    expect(() => followers.add(create('greedy', greedy.length))).toThrow('At most')
     const other = create('other', greedy.length)
-    requestFollowers.add(other)
-    for (const follower of [...greedy, other]) requestFollowers.remove(follower)
+    followers.add(other)
+    for (const follower of [...greedy, other]) followers.remove(follower)
   })
 
   test('a quote that is refused is not in the list', async () => {

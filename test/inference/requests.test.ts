@@ -301,21 +301,23 @@ describeWithUpstreams(
       const silent = new OriginReachability((_, request) =>
         String(request) === port ? new Promise(() => undefined) : Promise.resolve(),
       )
-      const { gateway } = bench().server
-      const { origins } = gateway
-      Object.assign(gateway, { origins: silent })
+      const { upstreams } = bench().server.gateway
+      const { origins } = upstreams
+      Object.assign(upstreams, { origins: silent })
       expect((await sendRequest(bench(), 'chat', { model: 'test/chat' })).status).toBe(408)
       expect((await readJson(sendRequest(bench(), 'chat', { model: 'test/both-chat' }))).provider).toBe(
         'two-chat',
       )
-      Object.assign(gateway, { origins })
+      Object.assign(upstreams, { origins })
     })
     test('502 when a provider refuses the connection', async () => {
-      const { gateway } = bench().server
-      const { origins } = gateway
-      Object.assign(gateway, { origins: new OriginReachability(() => Promise.reject(new Error('refused'))) })
+      const { upstreams } = bench().server.gateway
+      const { origins } = upstreams
+      Object.assign(upstreams, {
+        origins: new OriginReachability(() => Promise.reject(new Error('refused'))),
+      })
       expect((await sendRequest(bench(), 'chat', { model: 'test/chat' })).status).toBe(502)
-      Object.assign(gateway, { origins })
+      Object.assign(upstreams, { origins })
     })
     test('408 when a stream does not begin', async () => {
       bench().first.enqueue({ hang: true, sse: [] })

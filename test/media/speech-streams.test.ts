@@ -115,7 +115,7 @@ describeSpeech('an interrupted reply', (bench) => {
     left.abort()
     expect(await settledRow()).toMatchObject({ status: 'cancelled', cost_nanos: inFull })
     expect((await lastRequest(bench().first.requests).done).closedByPeerAt).not.toBeNull()
-    expect(bench().server.gateway.exchanges.size).toBe(0)
+    expect(bench().server.gateway.upstreams.exchanges.size).toBe(0)
   })
 
   test('R4 a client that disconnects before there is audio pays nothing', async () => {
@@ -150,8 +150,10 @@ describeSpeech('an interrupted reply', (bench) => {
       `R33 R6 an upstream that breaks off (%s, ${breakWith}) never looks complete, and is free`,
       async (_, body, reply) => {
         await clearGenerations(bench())
-        bench().first.enqueue(reply({ breakAfterBytes: 1500, breakWith, delayMs: 30 }))
+        const replied = Promise.withResolvers<void>()
+        bench().first.enqueue(reply({ breakAfterBytes: 1500, breakWith, breakWhen: replied.promise }))
         const response = await sendSpeech(bench(), { ...body, input })
+        replied.resolve()
         expect(response.status).toBe(200)
         const error = await response.arrayBuffer().then(
           () => null,

@@ -136,7 +136,7 @@ describeWithUpstreams(
           data: { files: [{ name: 'invoice.pdf', engine: 'pdf-text' }] },
         },
       ])
-      const read = spyOn(bench().server.gateway.pdfReader, 'read')
+      const read = spyOn(bench().server.gateway.readers.pdf, 'read')
       const messages = [...ask(dataUrl(pdf)).messages, message, { role: 'user', content: 'And who pays?' }]
       const next = await readJson(send({ messages }, metadata))
       expect(read).not.toHaveBeenCalled()
@@ -148,7 +148,7 @@ describeWithUpstreams(
     test('a cached reply is sent without reading the file again', async () => {
       const init = { headers: { 'x-service-cache': 'true' } }
       await (await send(ask(dataUrl(pdf)), init)).text()
-      const read = spyOn(bench().server.gateway.pdfReader, 'read')
+      const read = spyOn(bench().server.gateway.readers.pdf, 'read')
       const hit = await send(ask(dataUrl(pdf)), init)
       expect(hit.headers.get('x-service-cache-status')).toBe('HIT')
       expect((await readJson(hit)).choices[0].message.annotations).toMatchObject([{ type: 'file' }])

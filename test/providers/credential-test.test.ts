@@ -27,7 +27,7 @@ describeOnSqlite(
     afterEach(() => {
       // The rate limit of tests is by the minute.
       server().clock.advance(60_000)
-      Object.assign(server().gateway, { origins: new OriginReachability() })
+      Object.assign(server().gateway.upstreams, { origins: new OriginReachability() })
     })
     afterAll(() => upstream.stop())
 
@@ -106,7 +106,7 @@ describeOnSqlite(
       const useOrigins = (code: string, hasAddress: boolean) => {
         const connect = () => Promise.reject(Object.assign(new Error('failed'), { code }))
         const resolve = () => (hasAddress ? Promise.resolve() : Promise.reject(new Error('no address')))
-        Object.assign(server().gateway, { origins: new OriginReachability(connect, resolve) })
+        Object.assign(server().gateway.upstreams, { origins: new OriginReachability(connect, resolve) })
       }
 
       test.each([

@@ -140,7 +140,7 @@ function isolateFromNetwork(gateway: Gateway, clock: TestClock): void {
   const egress = () => ({ allowPrivate: gateway.settings.egress.allow_private, resolve: async () => [] })
   const jwks = new JwksCache(clock, egress)
   const oidcProviders = new OidcProviders(clock, egress, jwks)
-  Object.assign(gateway, { jwks, oidcProviders, resolveTxt: async () => [] })
+  Object.assign(gateway.identity, { jwks, oidcProviders, resolveTxt: async () => [] })
 }
 
 /** Resets health and sticky sessions, and makes the draw always pick the cheapest endpoint. */

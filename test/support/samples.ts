@@ -230,7 +230,7 @@ async function createVerifiablePath(call: TenantCall, { gateway }: TestServer): 
   const path = await createSsoDomainPath(call)
   const { body } = await call('GET', '/organization/sso/domains')
   const values = body.data.map((row: { txt_record: { value: string } }) => row.txt_record.value)
-  Object.assign(gateway, { resolveTxt: async () => values })
+  Object.assign(gateway.identity, { resolveTxt: async () => values })
   return `${path}/verify`
 }
 

@@ -7,7 +7,7 @@ import type { AuditDeps } from './transaction.ts'
 
 /** Creates the recorders of events that have no transaction of their own. */
 export function createAuditRecorders(deps: AuditDeps & { log: Logger }, node: ClusterNode) {
-  const auditQueue = new AuditQueue(deps)
-  const rejectedCalls = new RejectedCalls(auditQueue, deps.clock)
-  return { auditQueue, rejectedCalls, secretUses: new SecretUses(auditQueue, deps.clock, node.id) }
+  const queue = new AuditQueue(deps)
+  const rejectedCalls = new RejectedCalls(queue, deps.clock)
+  return { queue, rejectedCalls, secretUses: new SecretUses(queue, deps.clock, node.id) }
 }

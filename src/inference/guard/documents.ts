@@ -18,7 +18,7 @@ const maxMilliseconds = 15_000
 
 /** Reads the documents of a call; null if it has no PDF. `owner`: the organization that sent it. */
 export async function readDocuments(
-  { pdfReader }: Gateway,
+  { readers }: Gateway,
   call: ModelCall,
   owner: string,
 ): Promise<ReadableCall | null> {
@@ -29,7 +29,7 @@ export async function readDocuments(
   const incomplete: ReadableCall['incomplete'] = []
   const quota = { owner, milliseconds: maxMilliseconds }
   for (const { source, role } of documents) {
-    const read = await pdfReader.read(source.data, quota)
+    const read = await readers.pdf.read(source.data, quota)
     if (!read) continue
     const text = { kind: 'text' as const, text: read.text }
     texts.set(source, text)

@@ -111,7 +111,7 @@ function refuseRedaction(hit: GuardrailHit): GuardrailHit {
 }
 
 async function readTexts(
-  { pdfReader }: Gateway,
+  { readers }: Gateway,
   owner: string,
   { mimeType, size, content }: OutgoingFile,
 ): Promise<{ texts: string[]; isComplete: boolean }> {
@@ -119,7 +119,7 @@ async function readTexts(
   if (isTextType(mimeType)) return { texts: splitLines(await content.text()), isComplete: true }
   if (mimeType !== 'application/pdf') return { texts: [], isComplete: false }
   const data = Buffer.from(await content.arrayBuffer()).toString('base64')
-  const read = await pdfReader.read(data, { owner, milliseconds: maxReadMilliseconds })
+  const read = await readers.pdf.read(data, { owner, milliseconds: maxReadMilliseconds })
   return read ? { texts: [read.text], isComplete: read.isComplete } : { texts: [], isComplete: false }
 }
 

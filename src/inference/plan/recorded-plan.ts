@@ -28,7 +28,7 @@ export function recordPlan(
     key += `\n${JSON.stringify(options.preferences)}`
     break
   }
-  return gateway.routingPlans.findId(gateway.catalog, caller.organizationId, key, () =>
+  return gateway.requestLog.plans.findId(gateway.catalog, caller.organizationId, key, () =>
     describePlan(gateway, request, plan),
   )
 }

@@ -32,7 +32,7 @@ test('an event beyond the limits of a reply is not written', async () => {
   ]
   const encoder = new EventEncoder(writer, formats.chat.replyCodec.replyLimits, new ReplyPipeline([], []))
   const exchange = new UpstreamExchange(new AbortController().signal, {
-    exchanges: new Set(),
+    upstreams: { exchanges: new Set() },
     timer: new CoarseTimer(),
   })
   const bounds = { bytes: 100, events: 100, parts: 100, characters: 3 }
@@ -57,7 +57,7 @@ test('an error that a transform throws ends the stream as it is, not as a failur
     new ReplyPipeline([block], []),
   )
   const exchange = new UpstreamExchange(new AbortController().signal, {
-    exchanges: new Set(),
+    upstreams: { exchanges: new Set() },
     timer: new CoarseTimer(),
   })
   const bounds = { bytes: 100, events: 100, parts: 100, characters: 100 }
@@ -74,7 +74,7 @@ const secret = 'sk-vendor-secret-0123456789'
 /** Relays a stream that arrives in these chunks: the text for the client, and the summary of the reply. */
 async function relay(chunks: readonly Uint8Array[]) {
   const exchange = new UpstreamExchange(new AbortController().signal, {
-    exchanges: new Set(),
+    upstreams: { exchanges: new Set() },
     timer: new CoarseTimer(),
   })
   const bounds = { bytes: 1e6, events: 1e6, parts: 1e6, characters: 1e6 }

@@ -35,7 +35,7 @@ export function rejectRequest(gateway: Gateway, request: Unguarded<RequestState>
   if (request.isNested || httpRequest.signal.aborted) return
   markRecorded(request)
   error.headers['x-generation-id'] ??= request.id
-  gateway.rejectedRequests.add({
+  gateway.requestLog.rejected.add({
     ...describeError(error),
     ...describeOwner(caller),
     id: request.id,
@@ -77,7 +77,7 @@ function auditRejection(call: FailedCall, failure: GatewayError): void {
   if (!caller || !(permissionErrors.has(failure.code) || failure instanceof RejectedKeyError)) return
   const { id, method, path } = call.operation
   const { permission } = failure.metadata
-  call.gateway.rejectedCalls.add({
+  call.gateway.audit.rejectedCalls.add({
     origin: describeOrigin({ ...call, caller }),
     operation: { id, name: `${method} ${path}` },
     workspaceId: caller.key.kind === 'inference' ? caller.key.workspace_id : null,
@@ -101,7 +101,7 @@ function findRejectedCaller(failure: GatewayError): Caller | null {
 /** Records a request that could not be parsed or whose caller may not send it. */
 function recordUnparsed(gateway: Gateway, caller: Caller, httpRequest: Request, error: GatewayError): void {
   if (recordedIds.has(httpRequest) || httpRequest.signal.aborted || caller.key.kind !== 'inference') return
-  gateway.rejectedRequests.add({
+  gateway.requestLog.rejected.add({
     ...describeError(error),
     ...describeOwner(caller),
     ...unparsed,

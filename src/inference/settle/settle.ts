@@ -215,7 +215,7 @@ export async function settle(
 ): Promise<void> {
   try {
     await gateway.ledger.settle(settlement)
-    if (exportTargets) gateway.deliverySignal.wake()
+    if (exportTargets) gateway.delivery.signal.wake()
   } catch (cause) {
     gateway.log.error({ err: cause, id }, 'settlement failed')
     throw cause instanceof GatewayError ? cause : new GatewayError('unavailable', { cause })

@@ -169,7 +169,7 @@ export class StreamSession implements EventListenerObject {
     // The provider of the turn in progress.
     const { candidate } = this.#request.attempts
     if (stream && candidate?.endpoint.provider.billsAbandoned) {
-      await this.#gateway.drainLimiter.tryRun(() => drainUpstream(this.#gateway, stream))
+      await this.#gateway.upstreams.drainLimiter.tryRun(() => drainUpstream(this.#gateway, stream))
       void releaseConnection(this.#gateway, stream)
     } else stream?.cancel()
     const outcome = this.#buildOutcome('cancelled', this.#computeCharge(), null)

@@ -11,7 +11,7 @@ import { createCandidate } from '../routing/candidate.ts'
 import { resolveAccess } from './access.ts'
 
 const vault = new Vault('a secret that is long enough')
-const gateway = { vault, secretUses: { add: () => undefined } } as unknown as Gateway
+const gateway = { vault, audit: { secretUses: { add: () => undefined } } } as unknown as Gateway
 
 interface Wishes {
   environment?: Record<string, string>

@@ -121,7 +121,7 @@ function openCredential(
   provider: CatalogProvider,
   { id, encrypted }: ByokKey,
 ): Credential | null {
-  gateway.secretUses.add('byok_key', id)
+  gateway.audit.secretUses.add('byok_key', id)
   try {
     return parseCredential(gateway.vault.decrypt(encrypted, `byok/${id}`), credentialFormOf(provider))
   } catch {

@@ -12,6 +12,6 @@ export function drainAbandoned(
   exchange.outliveClient()
   const ignore = () => undefined
   const drain = () =>
-    gateway.drainLimiter.tryRun(() => replying.then(ignore, ignore)).then(() => exchange.abort())
+    gateway.upstreams.drainLimiter.tryRun(() => replying.then(ignore, ignore)).then(() => exchange.abort())
   request.httpRequest.signal.addEventListener('abort', () => void drain(), { once: true })
 }

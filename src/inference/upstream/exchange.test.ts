@@ -8,7 +8,7 @@ afterAll(() => timer.stop())
 function open() {
   const client = new AbortController()
   const exchanges = new Set<UpstreamExchange>()
-  const exchange = new UpstreamExchange(client.signal, { exchanges, timer })
+  const exchange = new UpstreamExchange(client.signal, { upstreams: { exchanges }, timer })
   return { client, exchanges, exchange }
 }
 

@@ -1,4 +1,4 @@
-import type { Gateway } from '../../gateway/gateway.ts'
+import type { UpstreamServices } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { CoarseTimer, Ticking } from '../../platform/time/coarse-timer.ts'
 import {
@@ -8,6 +8,11 @@ import {
   UpstreamError,
   unexpectedReplyError,
 } from '../failures/errors.ts'
+
+interface ExchangeContext {
+  upstreams: Pick<UpstreamServices, 'exchanges'>
+  timer: CoarseTimer
+}
 
 /** One request to an upstream, until the reply is read, the client disconnects, or a timeout ends it. */
 export class UpstreamExchange implements Ticking, EventListenerObject {
@@ -19,14 +24,14 @@ export class UpstreamExchange implements Ticking, EventListenerObject {
   #stopping = false
   readonly #client: AbortSignal
   #request: AbortSignal | null = null
-  readonly #openExchanges: Gateway['exchanges']
+  readonly #openExchanges: UpstreamServices['exchanges']
   /** HTTP headers of the trace that the request belongs to. */
   traceHeaders: Readonly<Record<string, string>> | undefined
   /** HTTP status of the upstream's response. */
   status: number | null = null
 
   /** `exchanges` has those in progress, so that a shutdown can end them. */
-  constructor(client: AbortSignal, { exchanges, timer }: Pick<Gateway, 'exchanges' | 'timer'>) {
+  constructor(client: AbortSignal, { upstreams: { exchanges }, timer }: ExchangeContext) {
     this.#client = client
     this.#openExchanges = exchanges
     this.#timer = timer

@@ -5,7 +5,10 @@ import { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
 
 const exchange = () =>
-  new UpstreamExchange(new AbortController().signal, { exchanges: new Set(), timer: new CoarseTimer() })
+  new UpstreamExchange(new AbortController().signal, {
+    upstreams: { exchanges: new Set() },
+    timer: new CoarseTimer(),
+  })
 
 test('S13 a body is cut off at the limit, whatever its headers say', async () => {
   const long = 'x'.repeat(5000)

@@ -74,7 +74,7 @@ export async function send(
     throw unexpectedReplyError(`The provider responded with status ${response.status}.`)
   const failure = upstream.decodeError(response.status, await readErrorBody(received, exchange))
   if (response.status === 401)
-    gateway.requestSigner.forgetToken(access.credential, buildAuthContext(gateway, access, upstream))
+    gateway.upstreams.signer.forgetToken(access.credential, buildAuthContext(gateway, access, upstream))
   const retryAfterMs = failure.retryAfterMs ?? parseRetryAfter(response.headers)
   const redact = (text: string) => redactSecrets(text, secrets())
   throw new UpstreamError({
@@ -117,7 +117,7 @@ async function sendSigned(
     ? requestUserNamed(gateway, exchange, request)
     : requestProvider(exchange, request))
   exchange.status = response.status
-  if (!access.isUserNamed) gateway.origins.markReached(baseUrl)
+  if (!access.isUserNamed) gateway.upstreams.origins.markReached(baseUrl)
   const { reply_bytes, reply_values, reply_parts } = gateway.settings.limits
   const { isUserNamed } = access
   return {
@@ -141,13 +141,13 @@ export function ensureReachable(
   exchange: UpstreamExchange,
   { baseUrl, isUserNamed }: ProviderAccess,
 ): Promise<void> | null {
-  if (isUserNamed || gateway.origins.isRecentlyReached(baseUrl)) return null
+  if (isUserNamed || gateway.upstreams.origins.isRecentlyReached(baseUrl)) return null
   return probeOrigin(gateway, exchange, baseUrl)
 }
 
 async function probeOrigin(gateway: Gateway, exchange: UpstreamExchange, baseUrl: string): Promise<void> {
   try {
-    const work = gateway.origins.probe(baseUrl)
+    const work = gateway.upstreams.origins.probe(baseUrl)
     await withDeadline(gateway.settings.limits.connect, work, timeoutError)
   } catch (error) {
     throw exchange.toError(error)
@@ -242,7 +242,7 @@ function buildDefaultHeaders({ upstream, access, isAdapted }: UpstreamCall): Hea
 
 /** A key is sent as it is. Null for a credential that signs each request. */
 function signOnce(gateway: Gateway, { access, upstream }: UpstreamCall): HeaderMap | null {
-  return gateway.requestSigner.findHeaders(access.credential, buildAuthContext(gateway, access, upstream))
+  return gateway.upstreams.signer.findHeaders(access.credential, buildAuthContext(gateway, access, upstream))
 }
 
 function sign(
@@ -252,7 +252,7 @@ function sign(
 ): HeaderMap | Promise<HeaderMap> {
   try {
     const context = buildAuthContext(gateway, access, upstream)
-    const signing = gateway.requestSigner.sign(plain, access.credential, context)
+    const signing = gateway.upstreams.signer.sign(plain, access.credential, context)
     return signing instanceof Promise ? signing.catch(throwAuthError) : signing
   } catch (error) {
     return throwAuthError(error)

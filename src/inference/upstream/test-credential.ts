@@ -154,6 +154,9 @@ function assertReply(events: ReplyEvent[]): void {
 }
 
 /** The runtime does not say whether a connection failed for want of an address. */
-async function resolves({ origins, settings }: Gateway, { baseUrl }: UpstreamAccess): Promise<boolean> {
+async function resolves(
+  { upstreams: { origins }, settings }: Gateway,
+  { baseUrl }: UpstreamAccess,
+): Promise<boolean> {
   return withDeadline(settings.limits.connect, origins.resolves(baseUrl), timeoutError).catch(() => false)
 }

@@ -87,13 +87,13 @@ async function buildEvent(gateway: Gateway, job: VideoJob, origin: string) {
 
 /** Signs the body with the secret of the workspace, if it has one. */
 async function buildSignature(
-  { db, vault, clock, secretUses }: Gateway,
+  { db, vault, clock, audit }: Gateway,
   job: VideoJob,
   body: string,
 ): Promise<Record<string, string>> {
   const encrypted = (await findVideoCallback(db, job.workspace_id))?.sealed_video_secret
   if (!encrypted) return {}
-  secretUses.add('video_secret', job.workspace_id)
+  audit.secretUses.add('video_secret', job.workspace_id)
   const secret = vault.decrypt(encrypted, videoSecretContext(job.workspace_id))
   const time = Math.floor(clock.now() / 1000)
   const signature = createHmac('sha256', secret).update(`${time},${body}`).digest('hex')

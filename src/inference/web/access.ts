@@ -18,7 +18,7 @@ export interface EngineAccess {
 export interface AccessContext {
   vault: Vault
   settings: { web: WebSettings }
-  secretUses: Pick<SecretUses, 'add'>
+  audit: { secretUses: Pick<SecretUses, 'add'> }
 }
 
 /** Keys that are tried in one search. */
@@ -46,7 +46,7 @@ export function findDefaultEngine(
 
 /** Lists the credentials of an engine in the order they are tried. Empty: the engine cannot be used. Decrypts keys. */
 export function listAccesses(
-  { vault, settings, secretUses }: AccessContext,
+  { vault, settings, audit }: AccessContext,
   engine: SearchEngine,
   byokKeys: readonly ByokKey[],
   model: string | null,
@@ -66,7 +66,7 @@ export function listAccesses(
     own
       .filter((key) => key.isFallback === isFallback)
       .map(({ id: keyId, encrypted }) => {
-        secretUses.add('byok_key', keyId)
+        audit.secretUses.add('byok_key', keyId)
         const key = vault.decrypt(encrypted, `byok/${keyId}`)
         return { baseUrl, key, isOwnKey: true, isOperatorAddress }
       })

@@ -79,8 +79,7 @@ describe('reading a page', () => {
   })
 
   const contextOf = (fetch: Record<string, unknown> = {}) => ({
-    pdfReader,
-    htmlReader,
+    readers: { pdf: pdfReader, html: htmlReader },
     settings: {
       egress: { allow_private: [`site.test:${site.port}`, `www.site.test:${site.port}`] },
       web: webSettings.parse({ fetch: { max_bytes: 1_000_000, ...fetch } }),
@@ -215,10 +214,13 @@ describe('reading a page', () => {
     }
 
     test('a page that takes too long ends with an error, and the next one is read', async () => {
-      const impatient = { ...contextOf(), htmlReader: new HtmlReader({ milliseconds: 0 }) }
+      const impatient = {
+        ...contextOf(),
+        readers: { pdf: pdfReader, html: new HtmlReader({ milliseconds: 0 }) },
+      }
       const url = serve('/endless', html('Endless', '<p>text</p>'.repeat(20_000)))
       expect(await codeOf(url, {}, impatient)).toBe('unreadable')
-      impatient.htmlReader.stop()
+      impatient.readers.html.stop()
       expect(await codeOf(at('/page'))).toBe('read')
     })
 

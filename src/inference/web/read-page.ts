@@ -12,8 +12,7 @@ import {
 import type { HtmlReader } from './html-reader.ts'
 
 export interface PageContext extends FetchContext {
-  pdfReader: PdfReader
-  htmlReader: HtmlReader
+  readers: { pdf: PdfReader; html: HtmlReader }
 }
 
 export interface PageOptions extends FetchOptions {
@@ -73,7 +72,7 @@ interface ReadLimits {
 }
 
 async function readText(
-  { pdfReader, htmlReader }: PageContext,
+  { readers }: PageContext,
   page: FetchedPage,
   { owner, maxBytes }: ReadLimits,
 ): Promise<ReadText | PageError> {
@@ -83,11 +82,11 @@ async function readText(
   try {
     if (kind === 'html') {
       const request = { charset, url: page.url, maxCharacters: maxBytes }
-      const read = await htmlReader.read(page.bytes, request, quota)
+      const read = await readers.html.read(page.bytes, request, quota)
       return read ? limitBytes(read, maxBytes) : unreadable
     }
     if (kind === 'pdf') {
-      const read = await pdfReader.read(Buffer.from(page.bytes).toString('base64'), quota)
+      const read = await readers.pdf.read(Buffer.from(page.bytes).toString('base64'), quota)
       return read ? limitBytes({ title: null, ...read }, maxBytes) : unreadable
     }
     if (kind !== 'text') return pageError('unsupported_content_type', page.status)

@@ -63,7 +63,7 @@ describe('the web search', () => {
   const origin = () => `http://127.0.0.1:${server.port}`
   const contextOf = (more: Record<string, unknown> = {}, api_key: string | null = 'operator-key') => ({
     vault,
-    secretUses: { add: () => undefined },
+    audit: { secretUses: { add: () => undefined } },
     settings: {
       egress: { allow_private: [] },
       web: webSettings.parse({ engines: { exa: { api_key, base_url: origin() } }, ...more }),

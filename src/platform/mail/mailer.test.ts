@@ -27,8 +27,8 @@ function createDeps(changes: object = {}) {
   const lines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) })
   const uses: unknown[] = []
-  const secretUses = { addOwned: (...use: unknown[]) => void uses.push(use) }
-  const deps = { log, mailer: new Mailer(), settings: { smtp: settingsOf(changes) }, secretUses }
+  const audit = { secretUses: { addOwned: (...use: unknown[]) => void uses.push(use) } }
+  const deps = { log, mailer: new Mailer(), settings: { smtp: settingsOf(changes) }, audit }
   return { lines, uses, deps }
 }
 

@@ -8,7 +8,7 @@ export interface MailDeps {
   log: Logger
   mailer: Mailer
   settings: { smtp?: SmtpSettings | undefined }
-  secretUses: Pick<SecretUses, 'addOwned'>
+  audit: { secretUses: Pick<SecretUses, 'addOwned'> }
 }
 
 const installationSecret = { organizationId: null, workspaceId: null, name: null }
@@ -19,10 +19,10 @@ export function canSendMail({ settings }: Pick<MailDeps, 'settings'>): boolean {
 }
 
 /** Resolves when the mail server has accepted it; rejects with a `MailError`. */
-export async function sendMail({ mailer, settings, secretUses }: MailDeps, mail: Mail): Promise<void> {
+export async function sendMail({ mailer, settings, audit }: MailDeps, mail: Mail): Promise<void> {
   const { smtp } = settings
   if (!smtp) throw new MailError('smtp is not configured')
-  if (smtp.password !== undefined) secretUses.addOwned('smtp', 'smtp.password', installationSecret)
+  if (smtp.password !== undefined) audit.secretUses.addOwned('smtp', 'smtp.password', installationSecret)
   await mailer.send(smtp, mail)
 }
 

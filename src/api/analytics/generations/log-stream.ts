@@ -26,13 +26,13 @@ export async function streamRequests(
   filters: LogFilters,
   durationMs: number,
 ): Promise<Response> {
-  const { requestFollowers } = request.gateway
+  const { followers } = request.gateway.requestLog
   const selection = await resolveLogSelection(request, filters)
-  const { readable, writer } = createEventStream(() => requestFollowers.remove(follower))
+  const { readable, writer } = createEventStream(() => followers.remove(follower))
   const follower = createFollower(request, { filters, selection, durationMs }, writer)
-  requestFollowers.add(follower)
+  followers.add(follower)
   writer.send(': open\n\n')
-  request.httpRequest.signal.addEventListener('abort', () => requestFollowers.remove(follower))
+  request.httpRequest.signal.addEventListener('abort', () => followers.remove(follower))
   const response = new Response(readable, {
     headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' },
   })

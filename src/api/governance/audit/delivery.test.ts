@@ -57,8 +57,8 @@ const write = ({ gateway, own }: TestServer, action: string, id: string) =>
 const deliver = async ({ gateway }: TestServer) => {
   for (let round = 0; round < 2; round++) {
     await runAuditDeliveries(gateway)
-    await gateway.deliveryTasks.idle()
-    await gateway.auditQueue.flush()
+    await gateway.delivery.tasks.idle()
+    await gateway.audit.queue.flush()
   }
 }
 
@@ -178,11 +178,11 @@ describeOnEachDatabase(
       const nodes = [1, 2].map(() => ({
         ...gateway,
         node: new ClusterNode(false),
-        deliveryTasks: new TaskPool(8),
+        delivery: { ...gateway.delivery, tasks: new TaskPool(8) },
       }))
       const deliverAll = async () => {
         await Promise.all(nodes.map(runAuditDeliveries))
-        await Promise.all(nodes.map(({ deliveryTasks }) => deliveryTasks.idle()))
+        await Promise.all(nodes.map(({ delivery }) => delivery.tasks.idle()))
       }
       for (let n = 0; n < 20; n++) await write(server(), 'role.update', `r${n}`)
       // The other node looks for work while entries are sent.

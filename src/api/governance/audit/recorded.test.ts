@@ -4,7 +4,7 @@ import { startMailServer } from '../../../../test/support/mail-server.ts'
 import { sendMail } from '../../../platform/mail/send-mail.ts'
 
 const listEntries = async ({ gateway, call }: TestServer, query: string) => {
-  await gateway.auditQueue.flush()
+  await gateway.audit.queue.flush()
   return (await call('GET', `/audit?${query}`)).body.data
 }
 
@@ -27,16 +27,16 @@ describeOnEachDatabase('what is recorded without a change', (server) => {
         changes: { details: { reason: 'wrong_key_kind', permission: 'credits:read', count: 1 } },
       },
     ])
-    gateway.rejectedCalls.sweep()
+    gateway.audit.rejectedCalls.sweep()
     expect(await listEntries(server(), query)).toHaveLength(2)
     clock.advance(60_000)
-    gateway.rejectedCalls.sweep()
+    gateway.audit.rejectedCalls.sweep()
     const [latest, ...older] = await listEntries(server(), query)
     expect(older).toHaveLength(2)
     expect(latest.changes.details).toMatchObject({ count: 4 })
     // Nothing is left to be counted.
     clock.advance(60_000)
-    gateway.rejectedCalls.sweep()
+    gateway.audit.rejectedCalls.sweep()
     expect(await listEntries(server(), query)).toHaveLength(3)
     clock.release()
   })
@@ -60,7 +60,7 @@ describeOnEachDatabase('what is recorded without a change', (server) => {
     const byok = { provider: 'groq', key: 'canary-credential-0123456789', name: 'mine' }
     const { id } = (await call('POST', '/byok', { body: byok })).body.data
     const query = 'action=secret.open'
-    const use = () => gateway.secretUses.add('byok_key', id)
+    const use = () => gateway.audit.secretUses.add('byok_key', id)
     for (let n = 0; n < 3; n++) use()
     expect(await listEntries(server(), query)).toMatchObject([
       { target: { type: 'byok_key', id, name: 'mine' }, actor: { type: 'job', name: 'gateway' } },

@@ -98,7 +98,7 @@ const resumeDelivery = defineOperation({
       record({ action: 'destination.resume', ...describeDestination(locked) })
       return locked
     })
-    context.gateway.deliverySignal.wake()
+    context.gateway.delivery.signal.wake()
     return { data: await readStatus(context.gateway, row.id) }
   },
 })
@@ -128,7 +128,7 @@ const redeliverEvents = defineOperation({
       record({ action: 'destination.redeliver', ...describeDestination(row), details: { events: count } })
       return count
     })
-    context.gateway.deliverySignal.wake()
+    context.gateway.delivery.signal.wake()
     return { data: { requeued } }
   },
 })

@@ -35,7 +35,7 @@ export async function testDestination(
 async function sendTest(gateway: Gateway, row: DestinationRow): Promise<TestOutcome> {
   const kind = getDestination(row.type)
   const config = openConfig(gateway.vault, row)
-  gateway.secretUses.add('destination', row.id)
+  gateway.audit.secretUses.add('destination', row.id)
   const target = kind.target(config)
   if (target === null)
     return createNotSentOutcome(`config.${kind.address} is not set: set it to send reports.`)

@@ -50,7 +50,7 @@ export const setAccountPassword = defineOperation({
     await verifyCurrentPassword(gateway, caller, httpRequest, body.current_password)
     const problem = findPasswordProblem(body.password, emailOf(member))
     if (problem) throw invalidFieldError('password', problem)
-    const hash = await hashPassword(gateway.passwordQueue, body.password)
+    const hash = await hashPassword(gateway.identity.passwordQueue, body.password)
     await transact(context, async (tx, record) => {
       await storePassword(tx, gateway.clock, member.id, hash)
       await deleteSessions(tx, member.id, { exceptId: caller.session?.session.id })
@@ -74,11 +74,11 @@ async function verifyCurrentPassword(
   const userId = caller.userId ?? ''
   const { ip } = resolveRequestSource(gateway, httpRequest)
   const attempt = { kind: 'password', ip, name: userId } as const
-  gateway.signInLimiter.begin(attempt, gateway.clock.now())
+  gateway.identity.signInLimiter.begin(attempt, gateway.clock.now())
   const stored = await findPassword(gateway.db, userId)
-  if (!(await verifyPassword(gateway.passwordQueue, current, stored?.password_hash)))
+  if (!(await verifyPassword(gateway.identity.passwordQueue, current, stored?.password_hash)))
     throw gatewayError('forbidden', 'current_password: is wrong.')
-  gateway.signInLimiter.succeed(attempt)
+  gateway.identity.signInLimiter.succeed(attempt)
 }
 
 export const deleteAccountPassword = defineOperation({

@@ -33,14 +33,14 @@ async function useCode(gateway: Gateway, request: Request): Promise<Response> {
   if (!member) throw gatewayError('forbidden', 'This page has expired. Sign in again.')
   const { ip } = resolveRequestSource(gateway, request)
   const attempt = { kind: 'code', ip, name: member.id } as const
-  gateway.signInLimiter.begin(attempt, gateway.clock.now())
+  gateway.identity.signInLimiter.begin(attempt, gateway.clock.now())
   const code = (form.get('code') ?? '').replace(/\s/g, '')
   const problem = await checkCode(gateway, request, member, code)
   if (problem !== undefined) {
     await recordRefusal(gateway, request, { method: pending.method, reason: 'wrong code', member })
     return renderCodeStepPage(gateway, token, problem)
   }
-  gateway.signInLimiter.succeed(attempt)
+  gateway.identity.signInLimiter.succeed(attempt)
   const signedIn = await finishSignIn(gateway, request, { member, method: pending.method })
   if (!signedIn) throw gatewayError('forbidden', 'This account cannot sign in.')
   return signedIn

@@ -48,10 +48,10 @@ async function usePasskey(gateway: Gateway, request: Request): Promise<Response>
   const response = parseAssertion(await readBody(gateway, request))
   const { ip } = resolveRequestSource(gateway, request)
   const attempt = { kind: 'passkey', ip, name: response.id } as const
-  gateway.signInLimiter.begin(attempt, gateway.clock.now())
+  gateway.identity.signInLimiter.begin(attempt, gateway.clock.now())
   const signedIn = await signInWith(gateway, request, response)
   if (!signedIn) throw gatewayError('forbidden', refused)
-  gateway.signInLimiter.succeed(attempt)
+  gateway.identity.signInLimiter.succeed(attempt)
   // For a script: a redirect would be followed without the page.
   const headers = new Headers({ 'cache-control': 'no-store' })
   for (const cookie of signedIn.headers.getSetCookie()) headers.append('set-cookie', cookie)

@@ -44,7 +44,7 @@ async function describeMethods(gateway: Gateway, email: string): Promise<Methods
 
 async function usePassword(gateway: Gateway, request: Request): Promise<Response> {
   const { form, email, attempt } = await readAddress(gateway, request)
-  gateway.signInLimiter.begin(attempt, gateway.clock.now())
+  gateway.identity.signInLimiter.begin(attempt, gateway.clock.now())
   const members = await findMembersByAddress(gateway.db, email)
   const member = await findByPassword(gateway, members, form.get('password') ?? '')
   if (!member) {
@@ -55,7 +55,7 @@ async function usePassword(gateway: Gateway, request: Request): Promise<Response
     })
     return refuse(gateway, email)
   }
-  gateway.signInLimiter.succeed(attempt)
+  gateway.identity.signInLimiter.succeed(attempt)
   if (await requiresCode(gateway.db, member.id)) {
     const pending = createPendingToken(gateway, { userId: member.id, method: 'password' })
     return renderCodeStepPage(gateway, pending)
@@ -70,15 +70,15 @@ async function refuse(gateway: Gateway, email: string): Promise<Response> {
 
 /** One verification at least, whether or not the address and a password exist. */
 async function findByPassword(
-  { db, passwordQueue }: Gateway,
+  { db, identity }: Gateway,
   members: Member[],
   password: string,
 ): Promise<Member | undefined> {
   const userIds = members.map(({ id }) => id)
   const passwords = await listPasswords(db, userIds)
-  if (passwords.length === 0) await verifyPassword(passwordQueue, password, undefined)
+  if (passwords.length === 0) await verifyPassword(identity.passwordQueue, password, undefined)
   const results = await Promise.all(
-    passwords.map(({ password_hash }) => verifyPassword(passwordQueue, password, password_hash)),
+    passwords.map(({ password_hash }) => verifyPassword(identity.passwordQueue, password, password_hash)),
   )
   const right = passwords.find((_, i) => results[i])
   return members.find(({ id }) => id === right?.user_id)
@@ -87,7 +87,7 @@ async function findByPassword(
 async function mailLink(gateway: Gateway, request: Request): Promise<Response> {
   const { email, attempt } = await readAddress(gateway, request)
   if (!canSendMail(gateway)) throw gatewayError('not_found', 'This server cannot send mail.')
-  gateway.signInLimiter.begin({ ...attempt, kind: 'mail' }, gateway.clock.now())
+  gateway.identity.signInLimiter.begin({ ...attempt, kind: 'mail' }, gateway.clock.now())
   const members = await findMembersByAddress(gateway.db, email)
   // The reply does not wait for it, so its time does not tell whether there is a member.
   void sendLinks(gateway, request, members).catch((err: unknown) =>

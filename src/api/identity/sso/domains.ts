@@ -137,9 +137,9 @@ async function requireDomain(db: Db, organizationId: string, id: string): Promis
   return row
 }
 
-async function assertRecordPresent({ resolveTxt, log }: Gateway, row: SsoDomain): Promise<void> {
+async function assertRecordPresent({ identity, log }: Gateway, row: SsoDomain): Promise<void> {
   const { name, value } = verificationRecordOf(row)
-  const records = await resolveTxt(name).catch((error: unknown) => {
+  const records = await identity.resolveTxt(name).catch((error: unknown) => {
     log.warn({ err: error, domain: row.domain }, 'TXT records not resolved')
     throw gatewayError('unavailable', `The TXT records of ${name} could not be looked up. Retry later.`)
   })

@@ -95,8 +95,8 @@ describeOnEachDatabase('Enforced single sign-on', (server) => {
   test('S1 a sign-in that waits for its second factor is refused', async () => {
     const [member, admin] = [await createPerson(), await createPerson('org:admin')]
     const { gateway, url, clock } = server()
-    const { db, passwordQueue } = gateway
-    await storePassword(db, clock, member.id, await hashPassword(passwordQueue, 'seven blue herons'))
+    const { db, identity } = gateway
+    await storePassword(db, clock, member.id, await hashPassword(identity.passwordQueue, 'seven blue herons'))
     const secret = decodeBase32(await createTotp(db, gateway, member.id))
     await confirmTotp(db, clock, member.id)
     const browser = new TestBrowser()

@@ -10,7 +10,7 @@ describeOnEachDatabase('Settings of single sign-on', (server) => {
   })
   afterAll(() => provider.stop())
   afterEach(async () => {
-    Object.assign(server().gateway, { resolveTxt: async () => [] })
+    Object.assign(server().gateway.identity, { resolveTxt: async () => [] })
     await resetSso(server())
   })
 
@@ -129,7 +129,7 @@ describeOnEachDatabase('Settings of single sign-on', (server) => {
     expect(own.txt_record.name).toBe('_headgate.company.example')
     const lookups: string[] = []
     const publish = (records: string[]) =>
-      Object.assign(server().gateway, {
+      Object.assign(server().gateway.identity, {
         resolveTxt: async (name: string) => {
           lookups.push(name)
           return records
@@ -146,7 +146,7 @@ describeOnEachDatabase('Settings of single sign-on', (server) => {
     expect((await verify(foreign.id, server().foreign.managementKey)).status).toBe(409)
     expect(new Set(lookups)).toEqual(new Set(['_headgate.company.example']))
     expect((await add(server().own.managementKey)).status).toBe(409)
-    Object.assign(server().gateway, { resolveTxt: () => Promise.reject(new Error('ETIMEOUT')) })
+    Object.assign(server().gateway.identity, { resolveTxt: () => Promise.reject(new Error('ETIMEOUT')) })
     const other = await server().call('POST', '/organization/sso/domains', { body: { domain: 'b.example' } })
     expect((await verify(other.body.data.id)).status).toBe(503)
   })

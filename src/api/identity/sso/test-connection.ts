@@ -42,7 +42,7 @@ const testSsoConnection = defineOperation({
   handle: async ({ gateway, caller, params, httpRequest }) => {
     const row = await requireConnection(gateway.db, caller.organizationId, params.id)
     const problems: string[] = []
-    const provider = await gateway.oidcProviders
+    const provider = await gateway.identity.oidcProviders
       .discover(clientOf(gateway, row))
       .catch((error: unknown) => void problems.push(describeFailure(error)))
     if (provider) problems.push(...(await findProblems(provider, row)))

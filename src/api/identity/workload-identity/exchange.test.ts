@@ -43,7 +43,8 @@ describeOnEachDatabase('POST /oauth/token', (server) => {
     const { clock, gateway } = server()
     clock.release()
     const jwks = new JwksCache(clock, () => ({ allowPrivate: gateway.settings.egress.allow_private }))
-    Object.assign(gateway, { jwks, rateLimiter: new MinuteRateLimiter() })
+    Object.assign(gateway.identity, { jwks })
+    Object.assign(gateway, { rateLimiter: new MinuteRateLimiter() })
     Object.assign(issuer, { status: 200, configuration: {}, requests: [] })
     issuer.keys = [issuer.key.publicJwk, rsa.publicJwk]
   })

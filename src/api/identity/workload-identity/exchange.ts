@@ -90,7 +90,7 @@ async function issueToken(gateway: Gateway, policy: Policy, { subject, expiresAt
   consume(gateway, `token policy ${policy.id}`, maxIssued)
   const nowSeconds = Math.floor(now / 1000)
   const expires = Math.min(expiresAt, nowSeconds + maxLifetimeSeconds)
-  const access_token = await gateway.accessTokens.issue({
+  const access_token = await gateway.identity.accessTokens.issue({
     subject,
     policyId: policy.id,
     keyId: key.id,

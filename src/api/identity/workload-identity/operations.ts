@@ -97,7 +97,7 @@ const getOAuthJwks = defineOperation({
   summary: 'Returns the public keys that verify access tokens.',
   permission: 'public',
   response: oauthJwks,
-  handle: async ({ gateway }) => ({ keys: await gateway.accessTokens.listPublicKeys() }),
+  handle: async ({ gateway }) => ({ keys: await gateway.identity.accessTokens.listPublicKeys() }),
 })
 
 export const workloadIdentityOperations = [

@@ -100,7 +100,7 @@ function assertHeader(issuer: Issuer, header: JWSHeaderParameters): string {
 }
 
 async function verifySignature(
-  { jwks }: Gateway,
+  { identity: { jwks } }: Gateway,
   issuer: Issuer,
   token: string,
   header: JWSHeaderParameters,

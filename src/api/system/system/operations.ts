@@ -114,7 +114,7 @@ async function countLiveNodes({ db, clock, config }: Gateway): Promise<number> {
   return Math.max(1, await countNodes(db, new Date(clock.now() - liveness.silentMs).toISOString()))
 }
 
-function describeNode({ node, exchanges }: Gateway): z.input<typeof system>['node'] {
+function describeNode({ node, upstreams: { exchanges } }: Gateway): z.input<typeof system>['node'] {
   return {
     id: node.id,
     started_at: new Date(performance.timeOrigin).toISOString(),

@@ -179,7 +179,7 @@ describeOnEachDatabase(
       const text = JSON.stringify([rows, receiver.requests, (await call('GET', '/notifications/rules')).body])
       expect(text).not.toContain(secret.slice(6))
       expect(rows.map(({ error }) => error)).toContain('The receiver returned status 500.')
-      await server().gateway.auditQueue.flush()
+      await server().gateway.audit.queue.flush()
       const uses = (await call('GET', '/audit?action=secret.open')).body.data
       expect(uses).toMatchObject([{ target: { type: 'notification_rule', name: 'low_balance' } }])
     })

@@ -40,7 +40,7 @@ export async function postWebhook(
   const secret = openWebhookSecret(gateway.vault, rule)
   if (secret !== null) {
     const { organization_id: organizationId, workspace_id: workspaceId, kind: name } = rule
-    gateway.secretUses.addOwned('notification_rule', rule.id, { organizationId, workspaceId, name })
+    gateway.audit.secretUses.addOwned('notification_rule', rule.id, { organizationId, workspaceId, name })
   }
   const signed = { id, sentAt: gateway.clock.now(), body }
   try {

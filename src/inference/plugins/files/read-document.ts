@@ -54,7 +54,7 @@ export async function readDocument(gateway: Gateway, part: FilePart, quota: Task
   if (source.kind !== 'data') throw unreadableError(part, 'It is a file of another vendor.')
   switch (kindOf(part)) {
     case 'pdf': {
-      const read = await gateway.pdfReader.read(source.data, quota)
+      const read = await gateway.readers.pdf.read(source.data, quota)
       if (read) return read.text
       throw unreadableError(
         part,
@@ -62,7 +62,7 @@ export async function readDocument(gateway: Gateway, part: FilePart, quota: Task
       )
     }
     case 'office': {
-      const read = await gateway.officeReader.read(source.data, quota)
+      const read = await gateway.readers.office.read(source.data, quota)
       if (read) return read.text
       throw unreadableError(part, 'It has no text, or is encrypted, damaged or too large.')
     }

@@ -42,13 +42,13 @@ export async function priceRecognition(gateway: Gateway, file: FilePart, quota: 
 }
 
 async function countPages(
-  { pdfReader }: Pick<Gateway, 'pdfReader'>,
+  { readers }: Pick<Gateway, 'readers'>,
   file: FilePart,
   quota: TaskQuota,
 ): Promise<number> {
   const { source } = file
   if (kindOf(file) === 'image') return 1
-  const pages = source.kind === 'data' ? await pdfReader.countPages(source.data, quota) : null
+  const pages = source.kind === 'data' ? await readers.pdf.countPages(source.data, quota) : null
   if (pages === null) throw unreadableError(file, 'It is encrypted, damaged or too large.')
   if (pages > maxOcrPages)
     throw unreadableError(file, `It has ${pages} pages; OCR reads at most ${maxOcrPages}.`)
