@@ -1,4 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
+import { authenticate } from '../../src/access/authenticate.ts'
+import { formats } from '../../src/inference/request/formats.ts'
+import { handleInference } from '../../src/inference/serve.ts'
 import { resetRouting, selectCases } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import type { UpstreamResponse } from '../support/upstream.ts'
@@ -128,6 +131,43 @@ describeWithUpstreams(
       expect(row).toMatchObject({ status: 'cancelled', usage_source: 'estimated' })
       expect(row?.cost_nanos).toBeGreaterThan(0n)
     })
+
+    test.each([
+      ['test/chat', 'estimated'],
+      ['test/stubborn', 'reported'],
+    ])(
+      'R4 R5 a client of %s that disconnects before its first byte is charged for what was generated',
+      async (model, usage_source) => {
+        const { gateway, own, url } = bench().server
+        const { frames } = vendorReply('chat', 'text')
+        const isEndless = usage_source === 'estimated'
+        bench().first.enqueue({ sse: isEndless ? frames.slice(0, 4) : frames, hang: isEndless })
+        const left = new AbortController()
+        const body = { model, stream: true, messages: [{ role: 'user', content: 'Hello' }] }
+        const httpRequest = new Request(`${url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${own.inferenceKey}` },
+          signal: left.signal,
+        })
+        const caller = await authenticate(gateway, httpRequest, true)
+        const source = { text: JSON.stringify(body), values: 10, body }
+        const response = await handleInference(gateway, {
+          caller,
+          region: 'global',
+          httpRequest,
+          body,
+          source,
+          format: formats.chat,
+        })
+        expect(response.status).toBe(200)
+        left.abort()
+        const [row, ...more] = await waitForGenerations(bench(), 1)
+        expect(more).toEqual([])
+        expect(row).toMatchObject({ status: 'cancelled', usage_source })
+        expect(row?.cost_nanos).toBeGreaterThan(0n)
+        expect(gateway.upstreams.exchanges.size).toBe(0)
+      },
+    )
 
     test('R5 where a disconnect does not stop billing, the reply is drained and its usage charged', async () => {
       const { frames, usage } = vendorReply('chat', 'text')

@@ -15,8 +15,8 @@ export async function replyStreamed(
   request: Admitted<InferenceRequest>,
 ): Promise<Response> {
   request.spans?.beginStream()
-  const opening = openStream(gateway, request)
   const session = new StreamSession(gateway, request)
+  const opening = openStream(gateway, request, session)
   const opened = await gateway.timer
     .wait(opening, gateway.settings.limits.heartbeat)
     .catch(async (error: unknown) => {
@@ -33,10 +33,16 @@ export async function replyStreamed(
   return response
 }
 
-async function openStream(gateway: Gateway, request: Admitted<InferenceRequest>): Promise<OpenedStream> {
+async function openStream(
+  gateway: Gateway,
+  request: Admitted<InferenceRequest>,
+  session: StreamSession,
+): Promise<OpenedStream> {
   if (request.work) {
     await augmentRequest(gateway, request)
     await resumeTools(gateway, request)
   }
-  return dispatchStream(gateway, request)
+  const opened = await dispatchStream(gateway, request)
+  session.open(opened)
+  return opened
 }

@@ -99,11 +99,15 @@ export class StreamSession implements EventListenerObject {
     void this.abandon()
   }
 
-  /** The texts for the client that follow those already received. */
-  begin(opened: OpenedStream, heartbeat: string): ClientTexts {
+  /** The first content has arrived: from here on a disconnect is charged. */
+  open(opened: OpenedStream): void {
     this.#opened = opened
-    this.#texts = new ClientTexts(this.#gateway, heartbeat, opened.stream)
     this.#request.attempts.firstTokenMs = performance.now() - this.#request.startedAt
+  }
+
+  /** The texts for the client that follow those already received. */
+  begin({ stream }: OpenedStream, heartbeat: string): ClientTexts {
+    this.#texts = new ClientTexts(this.#gateway, heartbeat, stream)
     if (!this.#request.httpRequest.signal.aborted) this.#gateway.ledger.trackProgress(this.#request.id, this)
     return this.#texts
   }
