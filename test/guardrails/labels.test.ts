@@ -88,26 +88,44 @@ test('R35 a response repeats what was sent, not what was redacted', async () => 
   expect(JSON.parse(text)).toMatchObject({ user: '[CANARY]', metadata: { note: '[CANARY]' } })
 })
 
-test.each([
+const requests = [
   ['/chat/completions', { model: 'sandbox/echo', messages: [{ role: 'user', content: secret }] }],
   ['/embeddings', { model: 'sandbox/embedder', input: secret }],
-])('R35 a request that a filter blocks is logged with redacted labels: %s', async (path, body) => {
-  await setKeyGuardrail(server, filterWith('block'))
+] as const
+
+test.each(requests)(
+  'R35 a request that a filter blocks is logged with redacted labels: %s',
+  async (path, body) => {
+    await setKeyGuardrail(server, filterWith('block'))
+    expect(await rejectedLabels(path, body)).toEqual([
+      {
+        app_title: 'App of [CANARY]',
+        app_url: 'https://example.com/[CANARY]',
+        session_id: 'session [CANARY]',
+        external_user: '[CANARY]',
+      },
+    ])
+  },
+)
+
+test.each(requests)(
+  'R35 a request rejected before the filters saw it is logged without labels: %s',
+  async (path, body) => {
+    await setKeyGuardrail(server, { ...filterWith('redact'), allowed_data_regions: ['europe'] })
+    expect(await rejectedLabels(path, body)).toEqual([
+      { app_title: null, app_url: null, session_id: null, external_user: null },
+    ])
+  },
+)
+
+async function rejectedLabels(path: string, body: object): Promise<object[]> {
   const response = await post(path, { ...body, ...labeled }, { ...headers, 'x-openwebui-user-id': secret })
   expect(response.status).toBe(403)
   const { db, requestLog } = server.gateway
   await requestLog.rejected.flush(true)
-  const rows = await db
+  return db
     .selectFrom('refused_requests')
     .select(['app_title', 'app_url', 'session_id', 'external_user'])
     .where('id', '=', response.headers.get('x-generation-id') ?? '')
     .execute()
-  expect(rows).toEqual([
-    {
-      app_title: 'App of [CANARY]',
-      app_url: 'https://example.com/[CANARY]',
-      session_id: 'session [CANARY]',
-      external_user: '[CANARY]',
-    },
-  ])
-})
+}

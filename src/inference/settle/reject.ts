@@ -46,14 +46,19 @@ export function rejectRequest(gateway: Gateway, request: Unguarded<RequestState>
     streamed: content.stream ? 1 : 0,
     latency_ms: Math.round(performance.now() - request.startedAt),
     preset_id: request.presetId,
-    session_id: options.sessionId,
-    app_url: options.app.url,
-    app_title: options.app.title,
-    external_user: options.user,
+    ...describeLabels(request),
     request_id: resolveRequestId(httpRequest),
     routing_plan_id: plan && recordPlan(gateway, request, plan),
     requests: 1,
   })
+}
+
+/** The client's labels, without those that the filters would redact and have not seen. */
+function describeLabels({ isGuarded, keyContext, options }: Unguarded<RequestState>) {
+  if (!isGuarded && keyContext.contentRules?.labels)
+    return { session_id: null, app_url: null, app_title: null, external_user: null }
+  const { app, sessionId, user } = options
+  return { session_id: sessionId, app_url: app.url, app_title: app.title, external_user: user }
 }
 
 /** The call of an operation that fails. */
