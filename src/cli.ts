@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { auditCommand, checkAuditCommand } from './commands/audit.ts'
+import { backupCommand, restoreCommand } from './commands/backup.ts'
 import { benchmarkCommand } from './commands/benchmark.ts'
 import {
   type CommandResult,
@@ -57,6 +58,8 @@ program.addCommand(scimCommand(run))
 program.addCommand(ssoCommand(run))
 program.addCommand(signingKeyCommand(run))
 program.addCommand(benchmarkCommand(run))
+program.addCommand(backupCommand(run))
+program.addCommand(restoreCommand(printOutcome))
 program.addCommand(checkLedgerCommand(run))
 program.addCommand(auditCommand(run))
 program.addCommand(checkAuditCommand(run))

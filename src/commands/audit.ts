@@ -38,7 +38,7 @@ export function checkAuditCommand(run: CommandRunner): Command {
       (path: string, previous: string[]) => [...previous, path],
       [],
     )
-    .action((options: CheckOptions) => run((gateway) => runCheck(gateway, options)))
+    .action((options: CheckOptions) => run((gateway) => checkAudit(gateway, options)))
 }
 
 interface ExportOptions extends OrgOption {
@@ -113,7 +113,10 @@ function parseMoment(text: string): string {
 }
 
 /** Exit code 1 when a chain is broken. */
-async function runCheck(gateway: Gateway, { expect, heads }: CheckOptions): Promise<CommandResult> {
+export async function checkAudit(
+  gateway: Gateway,
+  { expect, heads }: CheckOptions = { expect: [], heads: [] },
+): Promise<CommandResult> {
   const files = await readHeadsFiles(gateway, heads)
   const expected = [...expect, ...files.flatMap(({ heads }) => heads)]
   const progress = new ProgressLine('entries verified')

@@ -9,7 +9,7 @@ import { type CommandResult, type CommandRunner, transactAsCommand, UsageError }
 export function checkLedgerCommand(run: CommandRunner): Command {
   return new Command('check-ledger')
     .description('verify the invariants of the ledger and print its totals (safe while the server runs)')
-    .action(() => run(runCheck))
+    .action(() => run(checkLedgerInvariants))
 }
 
 export function acceptJournalLossCommand(run: CommandRunner): Command {
@@ -41,7 +41,7 @@ async function runAcceptLoss(gateway: Gateway): Promise<CommandResult> {
 }
 
 /** Exit code 1 when an invariant is violated. */
-async function runCheck(gateway: Gateway): Promise<CommandResult> {
+export async function checkLedgerInvariants(gateway: Gateway): Promise<CommandResult> {
   const { sound, findings, figures } = await checkLedger(gateway.db)
   const lines = [...findings.map(formatFinding), '', ...formatTotals(figures)]
   if (!sound) throw new UsageError(`The ledger violates its invariants.\n${lines.join('\n')}`)

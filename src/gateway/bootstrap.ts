@@ -163,11 +163,24 @@ export async function syncEnvironmentKey(deps: AuditDeps, secret: string | null)
 
 const encryptionContext = 'instance/seal_check'
 
+/** A text that only this key decrypts. */
+export function encryptKeyCheck(vault: Vault): string {
+  return vault.encrypt('headgate', encryptionContext)
+}
+
+export function isKeyCheckOf(vault: Vault, value: string): boolean {
+  try {
+    return vault.decrypt(value, encryptionContext) === 'headgate'
+  } catch {
+    return false
+  }
+}
+
 /** Whether the vault opens what this database was encrypted with; a new database is marked with the vault. */
 export async function hasMatchingVaultKey(db: Db, vault: Vault): Promise<boolean> {
   await db
     .insertInto('instance')
-    .values({ name: 'seal_check', value: vault.encrypt('headgate', encryptionContext) })
+    .values({ name: 'seal_check', value: encryptKeyCheck(vault) })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
   const row = await db
@@ -175,9 +188,5 @@ export async function hasMatchingVaultKey(db: Db, vault: Vault): Promise<boolean
     .select('value')
     .where('name', '=', 'seal_check')
     .executeTakeFirstOrThrow()
-  try {
-    return vault.decrypt(row.value, encryptionContext) === 'headgate'
-  } catch {
-    return false
-  }
+  return isKeyCheckOf(vault, row.value)
 }

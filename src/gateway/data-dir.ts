@@ -89,7 +89,7 @@ export function loadMasterSecret(dataDir: string, configured: string | null): st
   return secret
 }
 
-function secretFilePath(dataDir: string): string {
+export function secretFilePath(dataDir: string): string {
   return join(dataDir, 'secret.key')
 }
 

@@ -38,6 +38,16 @@ export async function listFiles(
     .execute()
 }
 
+/** Prepares the rows of restored files: all bytes are in one store now, and files without bytes are gone. */
+export async function relocateFiles(
+  db: Db,
+  storage: StoredFile['storage'],
+  missingIds: readonly string[],
+): Promise<void> {
+  await db.updateTable('files').set({ storage }).execute()
+  for (const id of missingIds) await db.deleteFrom('files').where('id', '=', id).execute()
+}
+
 const idPrefix = 'hg_file_'
 
 /** Ids of vendors' files never begin like this. */

@@ -36,7 +36,7 @@ describeInChromium('System and API reference in the console', (chromium) => {
     await page.getByRole('heading', { level: 1, name: 'System' }).waitFor()
     await page.getByText('SQLite, embedded').waitFor()
     await page.getByText('Events that destinations do not have yet.').waitFor()
-    await page.getByText('.backup backup/headgate.sqlite').waitFor()
+    await page.getByText('headgate backup headgate.tar.zst').waitFor()
     await page.getByText('"api_key": "********"').waitFor()
     expect(await page.content()).not.toContain(canary)
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)

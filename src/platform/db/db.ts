@@ -1,5 +1,6 @@
 import {
   CompiledQuery,
+  type ControlledTransaction,
   Kysely,
   type KyselyPlugin,
   type PluginTransformResultArgs,
@@ -75,6 +76,11 @@ export function runInSnapshot<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work)
 }
 
+/** Begins such a transaction, which the caller ends with `commit`. */
+export function beginSnapshot(db: Db): Promise<ControlledTransaction<Schema>> {
+  return db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute()
+}
+
 const noChanges = { count: 0 }
 
 /** Counts the changes this process makes to account data: after one, the revision that was read before may be stale. */
@@ -144,7 +150,8 @@ export async function compareMigrations(
   }
 }
 
-async function readRunMigrations(db: Db): Promise<string[]> {
+/** The names of the migrations that have run, in no order. */
+export async function readRunMigrations(db: Db): Promise<string[]> {
   if (!(await hasTable(db, DEFAULT_MIGRATION_TABLE))) return []
   const table = sql.table(DEFAULT_MIGRATION_TABLE)
   const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(db)

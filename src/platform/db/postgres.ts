@@ -22,6 +22,9 @@ const connectTimeoutSeconds = 10
 /** A pool that cannot be closed within this time is left to the end of the process. */
 const closeTimeoutSeconds = 5
 
+/** One stream at a time on each connection. */
+const cursorName = 'headgate_rows'
+
 export interface PostgresOptions {
   /** Null: queries have no timeout. */
   queryTimeoutMs?: number | null | undefined
@@ -145,8 +148,15 @@ class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    yield await this.executeQuery<Row>(query)
+  /** Reads through a cursor, so that the client never has all rows. Only within a transaction. */
+  async *streamQuery<Row>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<Row>> {
+    await this.executeQuery({ ...query, sql: `declare ${cursorName} no scroll cursor for ${query.sql}` })
+    for (;;) {
+      const chunk = await this.executeQuery<Row>(CompiledQuery.raw(`fetch ${chunkSize} from ${cursorName}`))
+      if (chunk.rows.length > 0) yield chunk
+      if (chunk.rows.length < chunkSize) break
+    }
+    await this.executeQuery(CompiledQuery.raw(`close ${cursorName}`))
   }
 
   release(): void {

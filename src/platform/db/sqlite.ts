@@ -173,7 +173,13 @@ class SqliteConnection implements DatabaseConnection {
     oldest[1].finalize()
   }
 
+  /** One row at a time. Other queries of this connection must wait for the end. */
   async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    yield await this.executeQuery<Row>(query)
+    const statement = this.#database.prepare<Row, Binding[]>(query.sql)
+    try {
+      for (const row of statement.iterate(...(query.parameters as Binding[]))) yield { rows: [row] }
+    } finally {
+      statement.finalize()
+    }
   }
 }

@@ -3,17 +3,13 @@ import type { Schemas } from '../../api/client.ts'
 import { CodeBlock } from '../../components/copy.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { backupCommand } from './backup-command.ts'
 
 /** Shows the parts to back up, and the command. */
 export function BackupPanel({ system }: { system: Schemas['System'] }) {
   return (
-    <Panel
-      title="Backup"
-      description="A backup has these parts. Headgate does not make it, so it cannot say when the last one was made."
-    >
+    <Panel title="Backup" description="The command writes one archive of these parts while the server runs.">
       <Fields fields={system.backup.parts.map(({ name, location }) => [name, location])} />
-      <CodeBlock code={backupCommand(system)} label="Copy the command" />
+      <CodeBlock code="headgate backup headgate.tar.zst" label="Copy the command" />
       <Text size="sm" c="dimmed">
         Run it on the server. Without the secret key, the stored secrets cannot be read again. How to restore
         is in docs/deploy.md.
