@@ -16,6 +16,7 @@ import { creditsCommand, organizationsCommand } from './commands/organizations.t
 import { signingKeyCommand } from './commands/signing-key.ts'
 import { ssoCommand } from './commands/sso.ts'
 import { ConfigError, findSettingsPath, readConfig } from './config.ts'
+import { loadConfig } from './gateway/secret-managers/resolve.ts'
 import { readSettings } from './gateway/settings.ts'
 import { GatewayError } from './platform/errors/gateway-error.ts'
 import { rootCauseMessage } from './platform/root-cause.ts'
@@ -36,7 +37,7 @@ program
   .description('start the server (npm start runs this)')
   .action(async () => {
     const { serve } = await import('./main.ts')
-    await serve(readConfig())
+    await serve(await loadConfig())
     // Upstream replies may still be draining.
     process.exit(0)
   })
@@ -49,7 +50,7 @@ program
   .description('inspect the configuration')
   .command('check')
   .description('validate the environment variables and headgate.yaml')
-  .action(() => printOutcome(validateConfig()))
+  .action(async () => printOutcome(await validateConfig()))
 program.addCommand(signInCommand(run))
 program.addCommand(keysCommand(run))
 program.addCommand(organizationsCommand(run))
@@ -65,8 +66,8 @@ program.addCommand(auditCommand(run))
 program.addCommand(checkAuditCommand(run))
 program.addCommand(acceptJournalLossCommand(run))
 
-function validateConfig(): CommandResult {
-  const config = readConfig()
+async function validateConfig(): Promise<CommandResult> {
+  const config = await loadConfig()
   const { providers, models } = readSettings(config)
   const file = findSettingsPath(config.environment)
   return {

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { ConfigError, findSettingsPath, readConfig } from './config.ts'
 
 describe('the environment', () => {
@@ -105,5 +108,56 @@ describe('the environment', () => {
     const read = () => readConfig({ DATABASE_URL: 'mysql://me:hunter2@db/x' })
     expect(read).toThrow(ConfigError)
     expect(read).not.toThrow('hunter2')
+  })
+})
+
+describe('a variable in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-config-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const write = (name: string, text: string) => {
+    const path = join(folder, name)
+    writeFileSync(path, text)
+    return path
+  }
+  const secret = 'k3y-0f-7he-1nst4ll4tion'
+
+  test('NAME_FILE is the path of a file with the secret; the end of its line is removed', () => {
+    const config = readConfig({
+      HEADGATE_SECRET_KEY_FILE: write('secret', `${secret}\n`),
+      HEADGATE_MANAGEMENT_KEY_FILE: write('management', `${secret}\r\n`),
+      DATABASE_URL_FILE: write('database', 'postgres://u:p@db/headgate'),
+      REDIS_URL_FILE: write('redis', 'redis://valkey'),
+      OPENAI_API_KEY_FILE: write('openai', 'sk-openai\n'),
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: write('headers', 'x-key=1'),
+    })
+    expect(config).toMatchObject({
+      secretKey: secret,
+      managementKey: secret,
+      databaseUrl: 'postgres://u:p@db/headgate',
+      redisUrl: 'redis://valkey',
+      tracing: { headers: { 'x-key': '1' } },
+    })
+    expect(config.environment.OPENAI_API_KEY).toBe('sk-openai')
+  })
+
+  test('both set is an error; an empty variable counts as not set', () => {
+    const path = write('both', secret)
+    const both = { HEADGATE_SECRET_KEY: secret, HEADGATE_SECRET_KEY_FILE: path }
+    expect(() => readConfig(both)).toThrow(
+      'HEADGATE_SECRET_KEY and HEADGATE_SECRET_KEY_FILE are both set. Remove one of them.',
+    )
+    expect(readConfig({ ...both, HEADGATE_SECRET_KEY: '' }).secretKey).toBe(secret)
+  })
+
+  test('a file that cannot be read is an error without its path, which may be a secret by mistake', () => {
+    const problemOf = (path: string) => () => readConfig({ HEADGATE_SECRET_KEY_FILE: path })
+    expect(problemOf(secret)).toThrow('HEADGATE_SECRET_KEY_FILE names a file that cannot be read (ENOENT).')
+    expect(problemOf(write('empty', '\n'))).toThrow('HEADGATE_SECRET_KEY_FILE names a file that is empty.')
+    expect(problemOf(write('large', 'x'.repeat(70_000)))).toThrow('larger than 64 KiB')
+  })
+
+  test('a variable of another program that ends like this is not read', () => {
+    expect(readConfig({ SSL_CERT_FILE: '/nowhere' }).environment.SSL_CERT_FILE).toBe('/nowhere')
   })
 })

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 /** The environment variables, fixed for the life of the process. headgate.yaml is in settings.ts. */
@@ -20,6 +20,8 @@ export interface Config {
   tracing: TracingConfig | null
   /** Variables for `${NAME}` in headgate.yaml, and the API key variables of well-known providers. */
   environment: Environment
+  /** The variables as they are set, with references to secret managers instead of secrets. */
+  variables: Environment
 }
 
 /** The variables that OpenTelemetry specifies for exporters of traces. */
@@ -69,22 +71,72 @@ const guessablePattern =
   /admin|api|changeme|change|default|demo|example|gateway|headgate|key|manage(ment|r)?|master|pass(word)?|prod(uction)?|root|secret|test|token/g
 const characterRuns = ['0123456789012', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm']
 
-export function readConfig(environment: Environment = process.env): Config {
+/** The variables of this process. */
+export function readVariables(): Environment {
+  return process.env
+}
+
+/** `variables` are those of the environment before references to secret managers were resolved. */
+export function readConfig(
+  environment: Environment = readVariables(),
+  variables: Environment = environment,
+): Config {
+  const secrets = withSecretFiles(environment)
   const dataDir = resolve(environment.HEADGATE_DATA_DIR || './data')
   return {
     host: environment.HOST || '127.0.0.1',
     port: readInteger('PORT', environment.PORT, 8080, [0, 65_535]),
     dataDir,
-    databaseUrl: readDatabaseUrl(environment.DATABASE_URL, dataDir),
+    databaseUrl: readDatabaseUrl(secrets.DATABASE_URL, dataDir),
     databasePoolSize: readInteger('DATABASE_POOL_SIZE', environment.DATABASE_POOL_SIZE, 10, [1, 1000]),
-    redisUrl: readUrl('REDIS_URL', environment.REDIS_URL, ['redis:', 'rediss:']),
-    managementKey: readSecret('HEADGATE_MANAGEMENT_KEY', environment.HEADGATE_MANAGEMENT_KEY, 12),
-    secretKey: readSecret('HEADGATE_SECRET_KEY', environment.HEADGATE_SECRET_KEY, 16),
+    redisUrl: readUrl('REDIS_URL', secrets.REDIS_URL, ['redis:', 'rediss:']),
+    managementKey: readSecret('HEADGATE_MANAGEMENT_KEY', secrets.HEADGATE_MANAGEMENT_KEY, 12),
+    secretKey: readSecret('HEADGATE_SECRET_KEY', secrets.HEADGATE_SECRET_KEY, 16),
     initialCredits: readAmount('HEADGATE_INITIAL_CREDITS', environment.HEADGATE_INITIAL_CREDITS, '100'),
     logLevel: readLogLevel(environment.LOG_LEVEL),
-    tracing: readTracing(environment),
-    environment,
+    tracing: readTracing(environment, secrets),
+    environment: secrets,
+    variables,
   }
+}
+
+const maxSecretFileBytes = 64 * 1024
+
+/**
+ * The same variables, of which each can also come from a file: `NAME_FILE` is its path. A file is read when its variable
+ * is, and once.
+ */
+export function withSecretFiles(environment: Environment): Environment {
+  const contents = new Map<string, string>()
+  return new Proxy(environment, {
+    get(variables, name) {
+      if (typeof name !== 'string') return undefined
+      const value = variables[name]
+      const path = variables[`${name}_FILE`]
+      if (!path) return value
+      if (value) throw new ConfigError(`${name} and ${name}_FILE are both set. Remove one of them.`)
+      const content = contents.get(name) ?? readSecretFile(`${name}_FILE`, path)
+      contents.set(name, content)
+      return content
+    },
+  })
+}
+
+/** Neither the path nor the content is in a message: a secret may be set by mistake instead of a path. */
+function readSecretFile(name: string, path: string): string {
+  const content = readSmallFile(name, path).replace(/\r?\n$/, '')
+  if (content === '') throw new ConfigError(`${name} names a file that is empty.`)
+  return content
+}
+
+function readSmallFile(name: string, path: string): string {
+  try {
+    if (statSync(path).size <= maxSecretFileBytes) return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
+    throw new ConfigError(`${name} names a file that cannot be read${code}.`)
+  }
+  throw new ConfigError(`${name} names a file that is larger than ${maxSecretFileBytes / 1024} KiB.`)
 }
 
 function readInteger(
@@ -117,12 +169,10 @@ function readUrl(name: string, text: string | undefined, protocols: string[]): s
 }
 
 /** The variables for traces override those for all signals. */
-function readTracing(environment: Environment): TracingConfig | null {
+function readTracing(environment: Environment, secrets: Environment): TracingConfig | null {
   const endpoint = readTracesEndpoint(environment)
   if (endpoint === null) return null
   const {
-    OTEL_EXPORTER_OTLP_HEADERS: headers,
-    OTEL_EXPORTER_OTLP_TRACES_HEADERS: tracesHeaders,
     OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
     OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: tracesProtocol,
     OTEL_SERVICE_NAME: serviceName,
@@ -130,8 +180,8 @@ function readTracing(environment: Environment): TracingConfig | null {
   return {
     endpoint,
     headers: {
-      ...readHeaders('OTEL_EXPORTER_OTLP_HEADERS', headers),
-      ...readHeaders('OTEL_EXPORTER_OTLP_TRACES_HEADERS', tracesHeaders),
+      ...readHeaders('OTEL_EXPORTER_OTLP_HEADERS', secrets.OTEL_EXPORTER_OTLP_HEADERS),
+      ...readHeaders('OTEL_EXPORTER_OTLP_TRACES_HEADERS', secrets.OTEL_EXPORTER_OTLP_TRACES_HEADERS),
     },
     protocol: tracesProtocol
       ? readProtocol('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', tracesProtocol)

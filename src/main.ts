@@ -30,6 +30,7 @@ import {
   reloadSettings,
 } from './gateway/reload.ts'
 import { createRequestLog } from './gateway/request-log.ts'
+import { reloadEnvironment } from './gateway/secret-managers/resolve.ts'
 import { describeServerEvent, listChangedSections, recordServerEvent } from './gateway/server-events.ts'
 import { readSettings } from './gateway/settings.ts'
 import { shutDown, waitForBalancers, waitForStopSignal } from './gateway/shutdown.ts'
@@ -227,11 +228,12 @@ export function startServer(gateway: Gateway): Server {
   return server
 }
 
-/** Reloads headgate.yaml. If it is invalid, the settings in effect remain. */
-export function reloadGateway(gateway: Gateway): void {
+/** Reloads headgate.yaml and the secrets of files and secret managers. After an error, what is in effect remains. */
+export async function reloadGateway(gateway: Gateway): Promise<void> {
   try {
+    const environment = await reloadEnvironment(gateway.config)
     const before = gateway.settings
-    reloadSettings(gateway)
+    reloadSettings(gateway, environment)
     warnUnusableCredentials(gateway)
     gateway.log.info('headgate.yaml reloaded')
     const sections = listChangedSections(before, gateway.settings)
@@ -264,7 +266,7 @@ export async function serve(config: Config): Promise<void> {
   }
   // Before the startup message: a supervisor may send a signal as soon as it reads it.
   const stopped = waitForStopSignal()
-  process.on('SIGHUP', () => reloadGateway(gateway))
+  process.on('SIGHUP', () => void reloadGateway(gateway))
   const server = await withPortErrors(config, async () => startServer(gateway))
   const site = resolveSiteUrl({ config, settings: gateway.settings, port: server.port ?? config.port })
   process.stdout.write(formatStartupMessage(site, start))

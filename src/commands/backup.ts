@@ -1,8 +1,9 @@
 import { Command } from 'commander'
-import { type Config, readConfig } from '../config.ts'
+import type { Config } from '../config.ts'
 import { ArchiveError, type ArchiveManifest } from '../gateway/backup/archive.ts'
 import { verifyArchive } from '../gateway/backup/verify-archive.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { loadConfig } from '../gateway/secret-managers/resolve.ts'
 import { checkAudit } from './audit.ts'
 import {
   type CommandResult,
@@ -41,7 +42,11 @@ export function restoreCommand(print: (result: CommandResult) => void): Command 
     .argument('<file>', 'an archive that backup has written')
     .option('--verify-only', 'read the whole archive and compare its checksums; restore nothing')
     .action(async (path: string, { verifyOnly = false }: { verifyOnly?: boolean }) =>
-      print(await withArchiveErrors(() => (verifyOnly ? runVerify(path) : runRestore(readConfig(), path)))),
+      print(
+        await withArchiveErrors(() =>
+          verifyOnly ? runVerify(path) : loadConfig().then((config) => runRestore(config, path)),
+        ),
+      ),
     )
 }
 

@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError } from 'commander'
 import { z } from 'zod'
-import { readConfig } from '../config.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { loadConfig } from '../gateway/secret-managers/resolve.ts'
 import type { AuditOrigin } from '../governance/audit/entry.ts'
 import { type RecordEvent, transactAs } from '../governance/audit/transaction.ts'
 import { findOperatorOrganization, findOrganization } from '../identity/organizations.ts'
@@ -40,7 +40,7 @@ const queryTimeoutMs = 30 * 60_000
 export async function withGateway<T>(work: (gateway: Gateway) => Promise<T>): Promise<T> {
   // Imported here, so that a mistake on the command line is reported without loading the server.
   const { openGateway } = await import('../main.ts')
-  const gateway = await openGateway(readConfig(), undefined, queryTimeoutMs)
+  const gateway = await openGateway(await loadConfig(), undefined, queryTimeoutMs)
   try {
     return await work(gateway)
   } finally {

@@ -26,11 +26,12 @@ export function composeCatalog(
   return { catalog: buildCatalog({ ...sources, settings: overrides.declared }), overrides }
 }
 
-/** Reloads headgate.yaml. */
-export function reloadSettings(gateway: Gateway): void {
-  const settings = readSettings(gateway.config)
-  assertModerationModel({ config: gateway.config, settings })
-  replaceCatalog(gateway, settings, gateway.overrides)
+/** Reloads headgate.yaml, with the variables as they are now. */
+export function reloadSettings(gateway: Gateway, environment = gateway.config.environment): void {
+  const config = { ...gateway.config, environment }
+  const settings = readSettings(config)
+  assertModerationModel({ config, settings })
+  replaceCatalog(gateway, settings, gateway.overrides, config)
 }
 
 /** Checked without overrides: one that removes the model later must not prevent a start. */
@@ -65,14 +66,12 @@ function replaceCatalog(
   gateway: Gateway,
   settings: Settings,
   latest: { version: number; rows: readonly OverrideRow[] },
+  config = gateway.config,
 ): void {
   const before = gateway.overrides
-  const { catalog, overrides } = composeCatalog(
-    { config: gateway.config, vault: gateway.vault, settings },
-    latest,
-  )
+  const { catalog, overrides } = composeCatalog({ config, vault: gateway.vault, settings }, latest)
   resetMovedEndpoints(gateway, catalog)
-  Object.assign(gateway, { settings, catalog, overrides })
+  Object.assign(gateway, { config, settings, catalog, overrides })
   // Cached replies may come from providers whose data policy has changed.
   gateway.responseCache.clear()
   logOverrideProblems(gateway, before)

@@ -555,7 +555,7 @@ describeWithUpstreams(
 
     test('R36 is emptied by a reload: the data policy of a provider may have changed', async () => {
       await statusFor()
-      reloadGateway(server().gateway)
+      await reloadGateway(server().gateway)
       expect(await statusFor()).toBe('MISS')
     })
 

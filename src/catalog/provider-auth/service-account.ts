@@ -82,6 +82,17 @@ export const serviceAccount: AuthScheme<ServiceAccount, ServiceAccountOptions, t
   },
 }
 
+/** A token for an account as its key file describes it, for requests that are not sent to a provider. */
+export async function fetchServiceAccountToken(
+  keyFile: unknown,
+  endpoint: TokenEndpoint = { tokenUrl: googleTokenUrls[0] ?? '', allowPrivate: [] },
+): Promise<string> {
+  const account = schema.safeParse(keyFile)
+  if (!account.success) throw new ProviderAuthError('The key file is not that of a service account.')
+  const assertion = await signAssertion(account.data, endpoint.tokenUrl, Date.now())
+  return (await exchangeAssertion(assertion, endpoint)).token
+}
+
 interface TokenEndpoint {
   tokenUrl: string
   allowPrivate: readonly string[]
