@@ -5,6 +5,7 @@ import { Glob } from 'bun'
 import { parse } from 'yaml'
 import { runtimeSettings } from '../scripts/runtime-settings.mjs'
 import { readConfig } from '../src/config.ts'
+import { settingsFields } from '../src/gateway/settings.ts'
 import { buildSystemRoutes } from '../src/http/system-routes.ts'
 
 interface Service {
@@ -124,5 +125,24 @@ describe('the compose files', () => {
       POSTGRES_USER: 'headgate',
       POSTGRES_DB: 'headgate',
     })
+  })
+})
+
+describe('the unit of systemd', () => {
+  const path = 'deploy/headgate.service'
+
+  test('starts the launcher on its state directory, and leaves time to stop', async () => {
+    const unit = await Bun.file(path).text()
+    const [, launcher = ''] = unit.match(/^ExecStart=\S+ \/opt\/headgate\/(\S+) serve$/m) ?? []
+    expect(existsSync(launcher)).toBe(true)
+    expect(unit).toContain('\nEnvironment=HEADGATE_DATA_DIR=/var/lib/headgate\nStateDirectory=headgate\n')
+    const { drain } = settingsFields.shape.limits.parse({})
+    expect(Number(unit.match(/^TimeoutStopSec=(\d+)$/m)?.[1])).toBeGreaterThan(drain / 1000 + 5)
+  })
+
+  test.if(Bun.which('systemd-analyze') !== null)('is exposed little, by the measure of systemd', () => {
+    const command = ['systemd-analyze', 'security', '--offline=true', '--threshold=20', path]
+    const { exitCode, stdout } = Bun.spawnSync(command, { stderr: 'ignore' })
+    expect({ exitCode, last: stdout.toString().trim().split('\n').at(-1) }).toMatchObject({ exitCode: 0 })
   })
 })
