@@ -70,7 +70,16 @@ export function buildFakeGateway(catalog: Catalog, clock: Clock, random: () => n
   const settings = { limits: { total: 3_600_000, cooldown: 300_000 } }
   const benchmarks = new Benchmarks()
   const timer = new CoarseTimer()
-  const gateway = { catalog, clock, timer, log, routing, benchmarks, settings, exchanges: new Set() }
+  const gateway = {
+    catalog,
+    clock,
+    timer,
+    log,
+    routing,
+    benchmarks,
+    settings,
+    upstreams: { exchanges: new Set() },
+  }
   return gateway as unknown as FakeGateway
 }
 
