@@ -38,7 +38,8 @@ export async function startS3() {
   return null
 }
 
-async function isListening(port, server) {
+/** Waits until the server accepts connections; false if it ends first. */
+export async function isListening(port, server) {
   const deadline = performance.now() + startMs
   while (performance.now() < deadline && server.exitCode === null) {
     if (await canConnect(port)) return true

@@ -12,6 +12,7 @@ import { findLongSleeps } from './sleeps.ts'
 const layers = [
   'config.ts',
   'platform',
+  'cluster',
   'formats',
   'catalog',
   'ledger',

@@ -23,6 +23,10 @@ describe('the environment', () => {
     ['DATABASE_POOL_SIZE', '0', 'DATABASE_POOL_SIZE must be an integer from 1 to 1000, not "0".'],
     ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that starts with postgres://'],
     ['REDIS_URL', 'localhost:6379', 'REDIS_URL must be a URL that starts with redis://'],
+    ['REDIS_URL', 'redis://a,b', 'need ?sentinel=<name of the primary> or ?mode=cluster'],
+    ['REDIS_URL', 'redis://a:99999', 'REDIS_URL must be a URL'],
+    ['REDIS_URL', 'redis://a/1?mode=cluster', 'a Cluster has only the database 0'],
+    ['REDIS_URL', 'redis://user:%zz@a', 'REDIS_URL must be percent-encoded'],
     ['HEADGATE_MANAGEMENT_KEY', '', 'HEADGATE_MANAGEMENT_KEY must have at least 12 characters.'],
     ['HEADGATE_MANAGEMENT_KEY', 'with spaces in it', 'printable ASCII'],
     ['HEADGATE_MANAGEMENT_KEY', 'headgate-management-key', 'too easy to guess'],
@@ -56,6 +60,43 @@ describe('the environment', () => {
     const sampler = { OTEL_TRACES_SAMPLER: 'traceidratio', [name]: value }
     expect(() => readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector', ...sampler })).toThrow(message)
     expect(readConfig(sampler).tracing).toBeNull()
+  })
+
+  test('S10 the settings of Redis fail the start with a message that names them', () => {
+    const redis = { REDIS_URL: 'redis://localhost' }
+    for (const name of ['REDIS_TIMEOUT_MS', 'REDIS_PREFIX', 'REDIS_CA_FILE'])
+      expect(() => readConfig({ ...redis, [name]: '/no such value' })).toThrow(name)
+  })
+
+  test('REDIS_URL names one server, Sentinels or nodes of a Cluster', () => {
+    const read = (url: string) => readConfig({ REDIS_URL: url }).redis
+    expect(read('')).toBeNull()
+    expect(read('redis://localhost')).toMatchObject({
+      mode: 'single',
+      hosts: [{ host: 'localhost', port: 6379 }],
+      username: null,
+      password: null,
+      isTls: false,
+      timeoutMs: 50,
+      prefix: 'headgate',
+    })
+    expect(read('rediss://app:p%40ss@[::1]:6380/2')).toMatchObject({
+      hosts: [{ host: '::1', port: 6380 }],
+      username: 'app',
+      password: 'p@ss',
+      database: 2,
+      isTls: true,
+    })
+    expect(read('redis://:secret@a,b:1234?sentinel=main')).toMatchObject({
+      mode: 'sentinel',
+      primary: 'main',
+      password: 'secret',
+      hosts: [
+        { host: 'a', port: 26_379 },
+        { host: 'b', port: 1234 },
+      ],
+    })
+    expect(read('redis://a:7000,b:7001/?mode=cluster')).toMatchObject({ mode: 'cluster', database: 0 })
   })
 
   test('the export of traces has the defaults of OpenTelemetry', () => {

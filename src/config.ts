@@ -10,7 +10,8 @@ export interface Config {
   databaseUrl: string
   /** Connections to PostgreSQL for queries. */
   databasePoolSize: number
-  redisUrl: string | null
+  /** What several nodes share besides the database; null without REDIS_URL. */
+  redis: RedisConfig | null
   managementKey: string | null
   secretKey: string | null
   /** USD, a decimal string. */
@@ -22,6 +23,33 @@ export interface Config {
   environment: Environment
   /** The variables as they are set, with references to secret managers instead of secrets. */
   variables: Environment
+}
+
+/** A server of Valkey or Redis, its Sentinels, or nodes of its Cluster. */
+export interface RedisConfig {
+  /** As it was set, with its password. */
+  url: string
+  mode: 'single' | 'sentinel' | 'cluster'
+  hosts: readonly RedisHost[]
+  /** The name that Sentinels know the primary by. */
+  primary: string | null
+  username: string | null
+  password: string | null
+  /** The password of the Sentinels themselves. */
+  sentinelPassword: string | null
+  database: number
+  isTls: boolean
+  /** Certificates of the authorities to trust, as PEM; null for those of the system. */
+  ca: string | null
+  /** Milliseconds that an operation may take. */
+  timeoutMs: number
+  /** The beginning of every key: several installations can share a server. */
+  prefix: string
+}
+
+export interface RedisHost {
+  host: string
+  port: number
 }
 
 /** The variables that OpenTelemetry specifies for exporters of traces. */
@@ -89,7 +117,7 @@ export function readConfig(
     dataDir,
     databaseUrl: readDatabaseUrl(secrets.DATABASE_URL, dataDir),
     databasePoolSize: readInteger('DATABASE_POOL_SIZE', environment.DATABASE_POOL_SIZE, 10, [1, 1000]),
-    redisUrl: readUrl('REDIS_URL', secrets.REDIS_URL, ['redis:', 'rediss:']),
+    redis: readRedis(secrets),
     managementKey: readSecret('HEADGATE_MANAGEMENT_KEY', secrets.HEADGATE_MANAGEMENT_KEY, 12),
     secretKey: readSecret('HEADGATE_SECRET_KEY', secrets.HEADGATE_SECRET_KEY, 16),
     initialCredits: readAmount('HEADGATE_INITIAL_CREDITS', environment.HEADGATE_INITIAL_CREDITS, '100'),
@@ -166,6 +194,66 @@ function readUrl(name: string, text: string | undefined, protocols: string[]): s
   throw new ConfigError(
     `${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}.`,
   )
+}
+
+const redisPorts = { single: 6379, cluster: 6379, sentinel: 26_379 }
+
+/** `redis://user:password@host:port,host:port/database?sentinel=name`, or `?mode=cluster`. */
+const redisPattern =
+  /^(rediss?):\/\/(?:([^@/?#:]*)(?::([^@/?#]*))?@)?([^@/?#]+)(?:\/(\d{0,3}))?(?:\?(?:sentinel=([\w.-]+)|mode=(cluster)))?$/
+
+/** The value is not in the message: it contains a password. */
+function readRedis(environment: Environment): RedisConfig | null {
+  const { REDIS_URL: url, REDIS_CA_FILE: caFile, REDIS_PREFIX: prefix } = environment
+  if (!url) return null
+  const [, scheme, username, password, hosts = '', database, primary, cluster] = redisPattern.exec(url) ?? []
+  const mode = primary ? 'sentinel' : cluster ? 'cluster' : 'single'
+  const addresses = hosts.split(',').map((text) => readRedisHost(text, redisPorts[mode]))
+  const isValid = scheme !== undefined && addresses.every((address) => address !== null)
+  if (!isValid || (mode === 'single' && addresses.length > 1) || (mode === 'cluster' && Number(database) > 0))
+    throw new ConfigError(
+      'REDIS_URL must be a URL that starts with redis:// or rediss://. Several hosts, separated by commas, need ?sentinel=<name of the primary> or ?mode=cluster; a Cluster has only the database 0.',
+    )
+  if (prefix && !/^[\w.-]{1,40}$/.test(prefix))
+    throw new ConfigError('REDIS_PREFIX must consist of at most 40 letters, digits, ".", "_" and "-".')
+  return {
+    url,
+    mode,
+    hosts: addresses,
+    primary: primary ?? null,
+    username: decodeRedisPart(username),
+    password: decodeRedisPart(password),
+    sentinelPassword: environment.REDIS_SENTINEL_PASSWORD || null,
+    database: Number(database || 0),
+    isTls: scheme === 'rediss',
+    ca: caFile ? readCaFile(caFile) : null,
+    timeoutMs: readInteger('REDIS_TIMEOUT_MS', environment.REDIS_TIMEOUT_MS, 50, [1, 10_000]),
+    prefix: prefix || 'headgate',
+  }
+}
+
+/** `host`, `host:port` or `[IPv6]:port`. */
+function readRedisHost(text: string, byDefault: number): RedisHost | null {
+  const [, ipv6, name, port] = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i.exec(text) ?? []
+  const host = ipv6 ?? name
+  return host === undefined || Number(port) > 65_535 ? null : { host, port: Number(port ?? byDefault) }
+}
+
+function decodeRedisPart(text: string | undefined): string | null {
+  if (!text) return null
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new ConfigError('The user name and the password in REDIS_URL must be percent-encoded.')
+  }
+}
+
+function readCaFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new ConfigError(`REDIS_CA_FILE names a file that cannot be read: ${path}.`)
+  }
 }
 
 /** The variables for traces override those for all signals. */

@@ -230,9 +230,10 @@ export function anchorAuditLog(gateway: Gateway): Promise<void> {
 }
 
 /** Recorded by the clock of the database, which all nodes share. */
-export async function sendHeartbeat({ db, node, clock }: Gateway): Promise<void> {
+export async function sendHeartbeat({ db, node, clock, config }: Gateway): Promise<void> {
   if (clock instanceof RemoteClock) await clock.sync(() => readDatabaseTime(db))
   await node.sendHeartbeat(db, isoNow(clock))
+  if (config.redis) await node.countLiveNodes(db, isoNow(clock))
 }
 
 /** Settles holds of nodes that stopped without settling them. Without other nodes, only this one's expire. */

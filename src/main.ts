@@ -7,6 +7,7 @@ import { operationGroups, pageGroups } from './api/all.ts'
 import { Benchmarks } from './catalog/benchmarks/benchmarks.ts'
 import { RequestSigner } from './catalog/provider-auth/request-signer.ts'
 import { readOverrides } from './catalog/store.ts'
+import { openCluster } from './cluster/open-cluster.ts'
 import { type Config, ConfigError } from './config.ts'
 import { createContainers } from './containers/containers.ts'
 import { releaseAuditLeases } from './delivery/audit-destinations.ts'
@@ -123,6 +124,7 @@ export async function openGateway(
     readers: { pdf: new PdfReader(), html: new HtmlReader(), office: new OfficeReader() },
     jsonRepairer: new JsonRepairer(),
     node,
+    cluster: await openCluster(config.redis, { log, liveNodes: () => node.liveNodes }),
     audit: createAuditRecorders({ db, clock, vault, log }, node),
     rollUps: new RollupThread(config.databaseUrl, db),
     timeSlicer: new TimeSlicer(),

@@ -11,6 +11,7 @@ import { findBunBinary, root } from '../install.mjs'
 import { startPostgres } from '../postgres.mjs'
 import { startS3 } from '../s3.mjs'
 import { preparePython } from '../toolchains.mjs'
+import { startValkey } from '../valkey.mjs'
 
 /**
  * Each: the module that uses it, what is missing without it and what that means, and how to prepare its variables.
@@ -29,6 +30,15 @@ const services = [
       const s3 = await startS3()
       if (s3) cleanUps.push(s3.stop)
       return s3 && { TEST_S3_URL: s3.url }
+    },
+  },
+  {
+    module: 'test/support/valkey.ts',
+    missing: 'the Valkey server of the tests. Without it, the tests of state that nodes share are skipped.',
+    prepare: async (cleanUps) => {
+      const valkey = await startValkey()
+      if (valkey) cleanUps.push(valkey.stop)
+      return valkey && { TEST_REDIS_URL: valkey.url, TEST_VALKEY: valkey.program }
     },
   },
   {

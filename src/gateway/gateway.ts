@@ -8,6 +8,7 @@ import type { Benchmarks } from '../catalog/benchmarks/benchmarks.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogOverrides } from '../catalog/overrides.ts'
 import type { RequestSigner } from '../catalog/provider-auth/request-signer.ts'
+import type { Cluster } from '../cluster/cluster.ts'
 import type { Config } from '../config.ts'
 import type { ContainerService } from '../containers/service.ts'
 import type { AuditQueue } from '../governance/audit/queue.ts'
@@ -71,6 +72,8 @@ export interface Gateway {
   readonly jsonRepairer: JsonRepairer
   /** This process among those that share the database. */
   readonly node: ClusterNode
+  /** What nodes share besides the database. */
+  readonly cluster: Cluster
   readonly rollUps: RollupThread
   readonly timer: CoarseTimer
   /** Shared by all long synchronous work. */

@@ -88,9 +88,14 @@ function maskUrl(text: string): string {
   return `${protocol}//${user}${host}${pathname}${search && `?${fullMask}`}`
 }
 
+/** Masks the user name and the password of a URL that may name several hosts. */
+function maskHosts(text: string): string {
+  return text.replace(/\/\/[^@/]*@/, `//${fullMask}@`)
+}
+
 /** The environment variables that are read, with every secret masked; null where one is not set. */
 export function describeEnvironment(config: Config): Record<string, string | null> {
-  const { tracing } = config
+  const { tracing, redis } = config
   const mask = (secret: string | null) => secret && fullMask
   return {
     HOST: config.host,
@@ -98,7 +103,11 @@ export function describeEnvironment(config: Config): Record<string, string | nul
     HEADGATE_DATA_DIR: config.dataDir,
     HEADGATE_CONFIG: config.environment.HEADGATE_CONFIG || null,
     DATABASE_URL: maskUrl(config.databaseUrl),
-    REDIS_URL: config.redisUrl && maskUrl(config.redisUrl),
+    REDIS_URL: redis && maskHosts(redis.url),
+    REDIS_CA_FILE: config.environment.REDIS_CA_FILE || null,
+    REDIS_SENTINEL_PASSWORD: redis && mask(redis.sentinelPassword),
+    REDIS_TIMEOUT_MS: redis && String(redis.timeoutMs),
+    REDIS_PREFIX: redis && redis.prefix,
     HEADGATE_MANAGEMENT_KEY: mask(config.managementKey),
     HEADGATE_SECRET_KEY: mask(config.secretKey),
     HEADGATE_INITIAL_CREDITS: config.initialCredits,

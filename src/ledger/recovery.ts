@@ -6,6 +6,7 @@ import type { BillLine } from './bill.ts'
 import { jobOwner } from './engine.ts'
 import { extensionPattern, isExtension, requestIdOf } from './hold-extension.ts'
 import type { Ledger } from './ledger.ts'
+import { countNodes } from './nodes.ts'
 import {
   buildUnrecovered,
   type RecoveredRequest,
@@ -23,6 +24,8 @@ export const liveness = { beatMs: 5000, silentMs: 120_000 }
 
 /** Longest delay of a migration by a killed node: six heartbeats. */
 export const migrationLeaseMs = 30_000
+/** A node without a heartbeat for this long has no share of what nodes divide: four heartbeats. */
+const liveMs = 20_000
 const batchSize = 500
 
 interface Heartbeat {
@@ -41,6 +44,8 @@ export class ClusterNode {
   #checkedAt = Number.NEGATIVE_INFINITY
   /** Orphaned holds that only a newer version can decode and settle. */
   newerFormatHolds = 0
+  /** Nodes that share the database, as last counted. */
+  liveNodes = 1
 
   /** `monotonicNow` is a clock that is never adjusted. */
   constructor(isSingleNode: boolean, monotonicNow: () => number = () => performance.now()) {
@@ -56,6 +61,13 @@ export class ClusterNode {
       .values({ id: this.id, started_at: now, seen_at: now })
       .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: now }))
       .execute()
+  }
+
+  /** Counts the nodes by their heartbeats, for what they divide among them. */
+  async countLiveNodes(db: Db, now: string): Promise<void> {
+    if (this.#isSingleNode) return
+    const since = new Date(Date.parse(now) - liveMs).toISOString()
+    this.liveNodes = Math.max(1, await countNodes(db, since))
   }
 
   async deregister(db: Db): Promise<void> {

@@ -3,11 +3,12 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { describeEnvironment, describeSettings } from '../../../gateway/settings-view.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import type { RateLimit } from '../../../http/rate-limit.ts'
+import { countNodes } from '../../../ledger/nodes.ts'
 import { liveness } from '../../../ledger/recovery.ts'
 import { isPostgresUrl } from '../../../platform/db/db.ts'
 import { version } from '../../../platform/version.ts'
 import { measureQueues } from './queues.ts'
-import { countNodes, readDatabaseBytes, sampleOverhead } from './store.ts'
+import { readDatabaseBytes, sampleOverhead } from './store.ts'
 import { listWarnings } from './warnings.ts'
 
 /** Rate limit of an operation that counts rows, and is not for polling every second. */

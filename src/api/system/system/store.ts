@@ -40,15 +40,6 @@ export async function countAuditBacklog(db: Db): Promise<number> {
   return rows.reduce((sum, { seq, position }) => sum + Math.max(0, seq - position), 0)
 }
 
-export async function countNodes(db: Db, seenSince: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('nodes')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('seen_at', '>', seenSince)
-    .executeTakeFirstOrThrow()
-  return Number(count)
-}
-
 /** SQLite: with its write-ahead log. */
 export async function readDatabaseBytes(db: Db, databaseUrl: string): Promise<number> {
   if (!isPostgresUrl(databaseUrl)) return sumFileBytes([databaseUrl, `${databaseUrl}-wal`])

@@ -130,7 +130,8 @@ describe('The configuration as it is shown', () => {
   test('R40 environment variables are shown without their secrets', () => {
     const config = readConfig({
       DATABASE_URL: `postgres://${user}:${key}@db.example.com:5432/gate?password=${query}`,
-      REDIS_URL: `redis://:${key}@cache.example.com`,
+      REDIS_URL: `redis://:${key}@cache.example.com,other.example.com:26380?sentinel=main`,
+      REDIS_SENTINEL_PASSWORD: `${key}`,
       HEADGATE_MANAGEMENT_KEY: `${key}`,
       HEADGATE_SECRET_KEY: `${secretKey}`,
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `https://traces.example.com/v1?key=${query}`,
@@ -141,7 +142,8 @@ describe('The configuration as it is shown', () => {
     for (const canary of canaries) expect(JSON.stringify(shown)).not.toContain(canary)
     expect(shown).toMatchObject({
       DATABASE_URL: 'postgres://********@db.example.com:5432/gate?********',
-      REDIS_URL: 'redis://********@cache.example.com',
+      REDIS_URL: 'redis://********@cache.example.com,other.example.com:26380?sentinel=main',
+      REDIS_SENTINEL_PASSWORD: '********',
       HEADGATE_SECRET_KEY: '********',
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-key=********',
     })

@@ -7,7 +7,7 @@ export interface Warning {
 }
 
 /** Lists warnings for an operator who is about to rely on the installation. */
-export function listWarnings({ config, settings, ledger }: Gateway, nodes: number): Warning[] {
+export function listWarnings({ config, settings, ledger, cluster }: Gateway, nodes: number): Warning[] {
   const isEmbedded = !isPostgresUrl(config.databaseUrl)
   const warnings: (Warning | false)[] = [
     ledger.downSince !== null && {
@@ -31,9 +31,16 @@ export function listWarnings({ config, settings, ledger }: Gateway, nodes: numbe
         message:
           'Several nodes share the database, and the secret key of this one is in its data directory. Set HEADGATE_SECRET_KEY on all of them.',
       },
-    config.redisUrl !== null && {
-      code: 'redis_not_used',
-      message: 'REDIS_URL is set, but nothing uses Redis yet.',
+    nodes > 1 &&
+      config.redis === null && {
+        code: 'limits_per_node',
+        message:
+          'Several nodes share the database, and each counts rate limits, cooldowns and cached replies alone. Set REDIS_URL on all of them to share these.',
+      },
+    !cluster.status.isConnected && {
+      code: 'redis_unavailable',
+      message:
+        'The server of REDIS_URL does not answer. Until it does, each node admits its share of every rate limit, and changes by other nodes take up to two seconds.',
     },
     settings.public_url === undefined &&
       isPublicHost(config.host) && {
