@@ -7,8 +7,8 @@ import { deliverNotifications } from './delivery/notifications/deliveries/delive
 import { runNotifications } from './delivery/notifications/evaluate.ts'
 import { runDeliveries } from './delivery/worker.ts'
 import type { Gateway } from './gateway/gateway.ts'
-import { pollOverrides } from './gateway/reload.ts'
 import { flushRequestLog } from './gateway/request-log.ts'
+import { pollVersions } from './gateway/shared-changes.ts'
 import { anchorChains } from './governance/audit/anchors.ts'
 import { headsFilePath } from './governance/audit/heads-file.ts'
 import { deleteOldEntries } from './governance/audit/retention.ts'
@@ -20,7 +20,7 @@ import { runVideoJobs } from './inference/video/worker.ts'
 import { addNestedLine } from './ledger/bill-lines.ts'
 import { liveness, type OrphanOutcome } from './ledger/recovery.ts'
 import { RepeatedTask, type RunResult } from './platform/concurrency/repeated-task.ts'
-import { isPostgres, listenToChanges, readDatabaseTime, readVersions } from './platform/db/db.ts'
+import { isPostgres, listenToChanges, readDatabaseTime } from './platform/db/db.ts'
 import { usdFromNanos } from './platform/money/money.ts'
 import { rootCauseMessage } from './platform/root-cause.ts'
 import { isoNow, RemoteClock } from './platform/time/clock.ts'
@@ -172,13 +172,6 @@ function createFailureLog({ log }: Gateway, job: string): (err: unknown) => void
     log.warn({ err, job }, 'job failed')
     loggedAt = performance.now()
   }
-}
-
-/** One read for everything that nodes load when it has changed. */
-async function pollVersions(gateway: Gateway): Promise<void> {
-  const versions = await readVersions(gateway.db)
-  await pollOverrides(gateway, versions.get('catalogue_version'))
-  await gateway.benchmarks.poll(gateway.db, versions.get('benchmarks_version'))
 }
 
 /** Additions wake it. */

@@ -7,7 +7,7 @@ import { operationGroups, pageGroups } from './api/all.ts'
 import { Benchmarks } from './catalog/benchmarks/benchmarks.ts'
 import { RequestSigner } from './catalog/provider-auth/request-signer.ts'
 import { readOverrides } from './catalog/store.ts'
-import { openCluster } from './cluster/open-cluster.ts'
+import { openSharedState } from './cluster/open-cluster.ts'
 import { type Config, ConfigError } from './config.ts'
 import { createContainers } from './containers/containers.ts'
 import { releaseAuditLeases } from './delivery/audit-destinations.ts'
@@ -34,6 +34,7 @@ import { createRequestLog } from './gateway/request-log.ts'
 import { reloadEnvironment } from './gateway/secret-managers/resolve.ts'
 import { describeServerEvent, listChangedSections, recordServerEvent } from './gateway/server-events.ts'
 import { readSettings } from './gateway/settings.ts'
+import { shareChanges } from './gateway/shared-changes.ts'
 import { shutDown, waitForBalancers, waitForStopSignal } from './gateway/shutdown.ts'
 import { createAuditRecorders } from './governance/audit/recorders.ts'
 import { PdfReader } from './governance/filters/pdf-reader.ts'
@@ -42,7 +43,7 @@ import { consolePage, consoleRoutes } from './http/console/routes.ts'
 import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes } from './http/system-routes.ts'
-import { Routing } from './inference/routing/routing.ts'
+import { createRouting } from './inference/routing/sharing.ts'
 import { HtmlReader } from './inference/web/html-reader.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './jobs.ts'
 import { JournalError } from './ledger/journal-segment.ts'
@@ -54,7 +55,6 @@ import { SqliteEngine } from './ledger/sqlite-engine.ts'
 import { BackgroundRuns } from './platform/concurrency/background-runs.ts'
 import { ByteCache } from './platform/concurrency/byte-cache.ts'
 import { ConcurrencyLimiter } from './platform/concurrency/concurrency-limiter.ts'
-import { MinuteRateLimiter } from './platform/concurrency/rate-limiter.ts'
 import { TaskPool } from './platform/concurrency/task-pool.ts'
 import { WakeSignal } from './platform/concurrency/wake-signal.ts'
 import { Vault } from './platform/crypto/crypto.ts'
@@ -95,17 +95,16 @@ export async function openGateway(
   prepareDataDir(config.dataDir)
   const vault = new Vault(loadMasterSecret(config.dataDir, config.secretKey))
   const log = createLogger(config)
-  const exposedPath = findExposedSecretFile(config.dataDir, config.secretKey)
-  if (exposedPath) log.warn(`${exposedPath} is readable by other users; run: chmod 600 ${exposedPath}`)
+  warnExposedSecret(config, log)
   const db = await openDatabase(config, { vault, log, queryTimeoutMs })
   const catalogState = await openCatalog({ config, settings, vault, log, db })
   const [metrics, timer] = [new Metrics(), new CoarseTimer()]
   const ledger = createLedger(config, clock, log, () => gateway.settings)
   setReadBarrier(db, () => ledger.flush())
   const responseCache = new ByteCache()
-  metrics.registerLedger(ledger)
-  metrics.registerCache(responseCache)
   const node = new ClusterNode(!isPostgresUrl(config.databaseUrl))
+  const sharedState = await openSharedState(config.redis, log, () => node.liveNodes)
+  registerGauges(metrics, { ledger, responseCache, ...sharedState })
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
   const gateway: Gateway = {
     config,
@@ -124,16 +123,15 @@ export async function openGateway(
     readers: { pdf: new PdfReader(), html: new HtmlReader(), office: new OfficeReader() },
     jsonRepairer: new JsonRepairer(),
     node,
-    cluster: await openCluster(config.redis, { log, liveNodes: () => node.liveNodes }),
+    ...sharedState,
     audit: createAuditRecorders({ db, clock, vault, log }, node),
     rollUps: new RollupThread(config.databaseUrl, db),
     timeSlicer: new TimeSlicer(),
-    rateLimiter: new MinuteRateLimiter(),
     taskSampler: new TaskSampler(),
-    routing: new Routing(),
+    routing: createRouting(sharedState.cluster, clock),
     benchmarks: await Benchmarks.open(db),
     upstreams: createUpstreamServices(clock),
-    ...createIdentity({ db, clock, vault, settings: () => gateway.settings }),
+    ...createIdentity({ db, clock, vault, ...sharedState, settings: () => gateway.settings }),
     mailer: new Mailer(),
     responseCache,
     backgroundRuns: new BackgroundRuns(),
@@ -145,7 +143,22 @@ export async function openGateway(
     settings,
     ...catalogState,
   }
+  shareChanges(gateway)
   return Object.assign(gateway, { containers: createContainers(gateway) })
+}
+
+function registerGauges(
+  metrics: Metrics,
+  { ledger, responseCache, cluster }: Pick<Gateway, 'ledger' | 'responseCache' | 'cluster'>,
+): void {
+  metrics.registerLedger(ledger)
+  metrics.registerCache(responseCache)
+  metrics.registerCluster(cluster.status)
+}
+
+function warnExposedSecret({ dataDir, secretKey }: Config, log: Logger): void {
+  const path = findExposedSecretFile(dataDir, secretKey)
+  if (path) log.warn(`${path} is readable by other users; run: chmod 600 ${path}`)
 }
 
 /** The catalog with the operator's changes to it. Problems are logged. */

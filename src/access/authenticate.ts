@@ -30,11 +30,11 @@ export async function admitCaller(
   { id, permission, inference, hasOwnCredential }: CalledOperation,
 ): Promise<Caller | null> {
   if (permission === 'public') {
-    if (!hasOwnCredential) limitAnonymous(gateway, request, id)
+    if (!hasOwnCredential) await limitAnonymous(gateway, request, id)
     return null
   }
   const caller = await authenticate(gateway, request, inference !== undefined)
-  if (!inference) limitCaller(gateway, caller, permission)
+  if (!inference) await limitCaller(gateway, caller, permission)
   return caller
 }
 
@@ -51,7 +51,7 @@ export async function authenticate(gateway: Gateway, request: Request, allowCach
     if (allowCached && secret !== undefined) rememberCaller(gateway, secret, caller)
     return caller
   } catch (error) {
-    limitRejection(gateway, request, error)
+    await limitRejection(gateway, request, error)
     throw error
   }
 }
@@ -122,10 +122,10 @@ export interface ScimCaller {
 export async function authenticateScim(gateway: Gateway, request: Request): Promise<ScimCaller> {
   try {
     const caller = await identifyScimCaller(gateway, request)
-    limitScimToken(gateway, caller.tokenId)
+    await limitScimToken(gateway, caller.tokenId)
     return caller
   } catch (error) {
-    limitRejection(gateway, request, error)
+    await limitRejection(gateway, request, error)
     throw error
   }
 }

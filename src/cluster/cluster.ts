@@ -33,7 +33,7 @@ export interface Cluster {
   delete(name: string): void | Promise<void>
   /** Sends a message to the other nodes, at most once. Fallback: it is not sent. */
   publish(channel: string, message: string): void
-  /** Calls the listener for messages of other nodes. It must not throw. */
+  /** Calls the listener for messages of other nodes. What it throws is logged. */
   subscribe(channel: string, listener: (message: string) => void): void
   /** Calls the listener when messages may have been missed. */
   onReconnect(listener: () => void): void

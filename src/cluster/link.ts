@@ -192,7 +192,7 @@ async function evaluate(
 function startTimeout(ms: number): { expired: Promise<never>; cancel(): void } {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => setImmediate(() => reject(unavailable)), ms)
-  // The loser of a race: its rejection is nobody's.
+  // The loser of a race: its rejection is not handled elsewhere.
   promise.catch(() => undefined)
   return { expired: promise, cancel: () => clearTimeout(timer) }
 }

@@ -19,6 +19,7 @@ type Listener = (message: string) => void
 /** The cluster on a server of Valkey or Redis. Names are stored as hashes: they may contain addresses of people. */
 export class ValkeyCluster implements Cluster {
   readonly #link: ValkeyLink
+  readonly #log: Logger
   readonly #prefix: string
   readonly #liveNodes: () => number
   readonly #id = newId('member')
@@ -29,6 +30,7 @@ export class ValkeyCluster implements Cluster {
 
   constructor(config: RedisConfig, { log, liveNodes }: ValkeyOptions) {
     this.#link = new ValkeyLink(config, log)
+    this.#log = log
     this.#prefix = config.prefix
     this.#liveNodes = liveNodes
     this.#slots = new SlotCounts(this.#link, this.#id, (name) => this.#keyOf('slots', name))
@@ -126,7 +128,12 @@ export class ValkeyCluster implements Cluster {
   #receive(channel: string, text: string): void {
     const end = text.indexOf(' ')
     if (end === -1 || text.slice(0, end) === this.#id) return
-    for (const listener of this.#listeners.get(channel) ?? []) listener(text.slice(end + 1))
+    try {
+      for (const listener of this.#listeners.get(channel) ?? []) listener(text.slice(end + 1))
+    } catch (err) {
+      // A node of another version may send something else.
+      this.#log.warn({ err, channel }, 'message of another node ignored')
+    }
   }
 
   onReconnect(listener: () => void): void {

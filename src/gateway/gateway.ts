@@ -28,7 +28,7 @@ import type { BackgroundRuns } from '../platform/concurrency/background-runs.ts'
 import type { BoundedQueue } from '../platform/concurrency/bounded-queue.ts'
 import type { ByteCache } from '../platform/concurrency/byte-cache.ts'
 import type { ConcurrencyLimiter } from '../platform/concurrency/concurrency-limiter.ts'
-import type { MinuteRateLimiter } from '../platform/concurrency/rate-limiter.ts'
+import type { RateLimiter } from '../platform/concurrency/rate-limiter.ts'
 import type { TaskPool } from '../platform/concurrency/task-pool.ts'
 import type { WakeSignal } from '../platform/concurrency/wake-signal.ts'
 import type { Vault } from '../platform/crypto/crypto.ts'
@@ -78,7 +78,7 @@ export interface Gateway {
   readonly timer: CoarseTimer
   /** Shared by all long synchronous work. */
   readonly timeSlicer: TimeSlicer
-  readonly rateLimiter: MinuteRateLimiter
+  readonly rateLimiter: RateLimiter
   readonly taskSampler: TaskSampler
   readonly routing: Routing
   /** Scores of models, imported or measured. */

@@ -1,3 +1,4 @@
+import type { Cluster } from '../cluster/cluster.ts'
 import { AccessTokens } from '../identity/access-tokens.ts'
 import { JwksCache } from '../identity/oidc/jwks-cache.ts'
 import { OidcProviders } from '../identity/oidc/providers.ts'
@@ -11,6 +12,7 @@ import type { Clock } from '../platform/time/clock.ts'
 import { AccountCache } from './account-cache.ts'
 import type { Gateway } from './gateway.ts'
 import type { Settings } from './settings.ts'
+import { shareRevisions } from './shared-changes.ts'
 
 /** Passwords that are verified at the same time, each with 19 MiB, and those that wait. */
 const maxPasswordTasks = 4
@@ -20,12 +22,14 @@ interface IdentityOptions {
   db: Db
   clock: Clock
   vault: Vault
+  cluster: Cluster
   settings: () => Settings
 }
 
 /** Account data, and what people and workloads sign in with. */
-export function createIdentity({ db, clock, vault, settings }: IdentityOptions) {
+export function createIdentity({ db, clock, vault, cluster, settings }: IdentityOptions) {
   const revisions = createRevisionReader(db)
+  if (cluster.status.kind !== 'memory') shareRevisions(db, cluster, revisions)
   const egress = () => ({ allowPrivate: settings().egress.allow_private })
   const jwks = new JwksCache(clock, egress)
   return {
@@ -35,7 +39,7 @@ export function createIdentity({ db, clock, vault, settings }: IdentityOptions) 
       jwks,
       oidcProviders: new OidcProviders(clock, egress, jwks),
       resolveTxt,
-      signInLimiter: new SignInLimiter(),
+      signInLimiter: new SignInLimiter(cluster),
       passwordQueue: new BoundedQueue(maxPasswordTasks, maxPasswordsWaiting),
     },
   } satisfies Partial<Gateway>

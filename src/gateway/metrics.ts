@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { ClusterStatus } from '../cluster/cluster.ts'
 import type { Charge } from '../ledger/charge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
@@ -122,6 +123,36 @@ export class Metrics {
         this.set(ledger.downSince === null ? 1 : 0)
       },
     })
+  }
+
+  /** Nothing in memory, where no operation can fail. */
+  registerCluster(status: ClusterStatus): void {
+    if (status.kind === 'memory') return
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'headgate_cluster_up',
+      help: '1 if the server of REDIS_URL answers; otherwise each node admits its share of every rate limit.',
+      registers,
+      collect() {
+        this.set(status.isConnected ? 1 : 0)
+      },
+    })
+    const counts = {
+      operations: 'Operations that were sent to the server of REDIS_URL.',
+      timeouts: 'Operations that took longer than REDIS_TIMEOUT_MS.',
+      errors: 'Operations that failed for another reason.',
+      fallbacks: 'Operations that were done without the server of REDIS_URL.',
+    }
+    for (const name of ['operations', 'timeouts', 'errors', 'fallbacks'] as const)
+      new Counter({
+        name: `headgate_cluster_${name}_total`,
+        help: counts[name],
+        registers,
+        collect() {
+          this.reset()
+          this.inc(status[name])
+        },
+      })
   }
 
   registerCache(cache: { readonly size: number; readonly count: number }): void {

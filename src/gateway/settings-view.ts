@@ -107,7 +107,7 @@ export function describeEnvironment(config: Config): Record<string, string | nul
     REDIS_CA_FILE: config.environment.REDIS_CA_FILE || null,
     REDIS_SENTINEL_PASSWORD: redis && mask(redis.sentinelPassword),
     REDIS_TIMEOUT_MS: redis && String(redis.timeoutMs),
-    REDIS_PREFIX: redis && redis.prefix,
+    REDIS_PREFIX: redis?.prefix ?? null,
     HEADGATE_MANAGEMENT_KEY: mask(config.managementKey),
     HEADGATE_SECRET_KEY: mask(config.secretKey),
     HEADGATE_INITIAL_CREDITS: config.initialCredits,

@@ -4,7 +4,7 @@ import { countDailyRequest } from '../ledger/daily-requests.ts'
 import { rateLimitError } from '../platform/errors/gateway-error.ts'
 import { utcDay } from '../platform/time/time.ts'
 
-/** The rate limit of operations: in a minute with one key on one node, and in a UTC day by an organization. */
+/** The rate limit of operations: in a minute with one key, and in a UTC day by an organization. */
 export interface RateLimit {
   /** Operations of the same name share the limit; messages name them by it. */
   name: string
@@ -29,7 +29,7 @@ export async function enforceRateLimit(gateway: Gateway, caller: Caller, limit: 
   const { name, perMinute, perDay } = limit
   const now = gateway.clock.now()
   const minuteMessage = `At most ${perMinute} requests per minute are allowed with one key for ${name}.`
-  gateway.rateLimiter.consume(`${name} ${caller.key.id}`, perMinute, now, minuteMessage)
+  await gateway.rateLimiter.consume(`${name} ${caller.key.id}`, perMinute, now, minuteMessage)
   if (await countDailyRequest(gateway.db, caller.organizationId, limit, utcDay(now))) return
   const dayMessage = `At most ${perDay} requests per day are allowed in an organization for ${name}; the count restarts at 00:00 UTC.`
   throw rateLimitError(dayMessage, perDay, dayMs, now)

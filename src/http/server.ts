@@ -133,7 +133,7 @@ async function serveOperation(
     const clientError = toClientError(error)
     // A request whose path or body was the credential counts as a failed attempt.
     const failure = operation.hasOwnCredential
-      ? limitFailure(gateway, request, operation.id, clientError)
+      ? await limitFailure(gateway, request, operation.id, clientError)
       : clientError
     Object.assign(failure.headers, cors)
     failure.userId = caller?.userId ?? null

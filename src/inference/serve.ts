@@ -79,7 +79,7 @@ function createNested(gateway: Gateway, request: InferenceRequest): NestedReques
 
 async function replyWithText(gateway: Gateway, request: Routed<InferenceRequest>): Promise<Response> {
   const cacheKey = resolveCacheKey(gateway, request)
-  const stored = cacheKey && withSpan(request, 'cache lookup', lookupCache, gateway, cacheKey)
+  const stored = cacheKey && (await withSpan(request, 'cache lookup', lookupCache, gateway, cacheKey))
   if (stored) return replyFromCache(gateway, request, stored)
   const steps = request.work && (await estimateSteps(gateway, request, request.work))
   const admitted = await withSpan(request, 'admit', admit<InferenceRequest>, gateway, request, { steps })

@@ -263,7 +263,7 @@ async function createTestMember(
   return member
 }
 
-async function sendCall(
+export async function sendCall(
   url: string,
   managementKey: string,
   method: string,

@@ -1,6 +1,15 @@
-import type { FailureKind, UpstreamFailure } from '../../formats/call/failure.ts'
+import type { UpstreamFailure } from '../../formats/call/failure.ts'
 import { SlidingCounter } from '../../platform/concurrency/sliding-counter.ts'
-import type { Quantiles } from '../../platform/concurrency/sliding-histogram.ts'
+import type {
+  AttemptCounts,
+  EndpointRestriction,
+  EndpointStats,
+  HourlyHealth,
+  LastFailure,
+  ReplyPerformance,
+  Speed,
+} from './endpoint-stats.ts'
+import { endpointFailures, rejections } from './failure-kinds.ts'
 import { HourlyMedians, hourMs } from './hourly-medians.ts'
 import { QuantileWindows, routingWindowMs, statsWindowMs } from './quantile-windows.ts'
 import { ToolCallHistory, type ToolCallQuality, unknownToolCallQuality } from './tool-call-history.ts'
@@ -29,80 +38,17 @@ const trialMs = 30 * secondMs
 const retryBudgetShare = 0.2
 const maxRetryBudget = 20
 
-/** Failures caused by the endpoint, not by the request or a quota. */
-const endpointFailures: ReadonlySet<FailureKind> = new Set([
-  'authentication',
-  'payment_required',
-  'provider_overloaded',
-  'provider_unavailable',
-  'server',
-  'timeout',
-])
-
-/** May concern this request alone: the endpoint ranks lower for a while but is not ejected. */
-const rejections: ReadonlySet<FailureKind> = new Set([
-  'rate_limit_exceeded',
-  'permission_denied',
-  'not_found',
-])
-
 const ok = 0
 const failed = 1
 const limited = 2
-
-export interface Speed {
-  /** Milliseconds to the first token. */
-  latency: Quantiles | null
-  /** Tokens per second. */
-  throughput: Quantiles | null
-}
 
 interface RoutingMetrics extends Speed {
   at: number
   toolCalls: ToolCallQuality
 }
 
-/** Statistics of an endpoint that the API reports. */
-export interface EndpointStats extends Speed {
-  /** Percentage of the attempts that succeeded or failed at the endpoint; null if there were none. */
-  uptime5m: number | null
-  uptime30m: number | null
-  uptime1d: number | null
-  /** The number of attempts that the uptime is computed from. */
-  attempts5m: number
-  attempts30m: number
-  attempts1d: number
-  /** Successful replies of the last 30 minutes. */
-  completed30m: number
-}
-
 type FailureSignal = Pick<UpstreamFailure, 'kind' | 'retryAfterMs' | 'isRetryAfterCut'> &
   Partial<Pick<UpstreamFailure, 'status'>>
-
-/** A failure without the vendor's message, which may quote the request of a tenant. */
-export interface LastFailure {
-  kind: FailureKind
-  /** The HTTP status; null if there was none. */
-  status: number | null
-  at: number
-}
-
-/** An hour by the clock. */
-export interface HourlyHealth {
-  endsAt: number
-  succeeded: number
-  failed: number
-  /** Medians of the replies; null if there were none. */
-  medianLatency: number | null
-  medianThroughput: number | null
-}
-
-/** The speed of a reply. */
-export interface ReplyPerformance {
-  firstTokenMs: number
-  /** Null for a reply without tokens. */
-  tokensPerSecond: number | null
-}
 
 /** The health of one endpoint with one credential, measured from live traffic. The caller passes the time. */
 export class EndpointHealth {
@@ -183,7 +129,8 @@ export class EndpointHealth {
     return true
   }
 
-  recordSuccess(now: number, { firstTokenMs, tokensPerSecond }: ReplyPerformance): void {
+  /** Returns whether it was the trial of an endpoint that was ejected. */
+  recordSuccess(now: number, { firstTokenMs, tokensPerSecond }: ReplyPerformance): boolean {
     this.#count(now, ok)
     this.#latency.add(now, firstTokenMs)
     this.#hourlyLatency.add(now, firstTokenMs)
@@ -195,8 +142,50 @@ export class EndpointHealth {
     this.#failingSince = 0
     // The ejection time is reset only after the endpoint has been stable for longer than any ejection.
     if (now - this.#ejectedAt > 2 * maxEjectionMs) this.#ejections = 0
-    if (this.#trialUntil !== 0) this.#ejectedUntil = 0
+    const hasRecovered = this.#trialUntil !== 0
+    if (hasRecovered) this.#ejectedUntil = 0
     this.#trialUntil = 0
+    return hasRecovered
+  }
+
+  get restriction(): EndpointRestriction {
+    return {
+      cooldownUntil: this.#cooldownUntil,
+      cooldownMs: this.#cooldownMs,
+      ejectedUntil: this.#ejectedUntil,
+      lastFailure: this.#lastFailure,
+    }
+  }
+
+  /** Applies what another node has learned. A shorter cooldown does not replace a longer one. */
+  applyRestriction(
+    now: number,
+    { cooldownUntil, cooldownMs, ejectedUntil, lastFailure }: EndpointRestriction,
+  ): void {
+    if (cooldownUntil > now && cooldownUntil > this.#cooldownUntil) {
+      this.#cooldownUntil = cooldownUntil
+      this.#cooldownMs = cooldownMs
+      this.#failingSince ||= now
+    }
+    if (ejectedUntil > now) {
+      this.#ejectedUntil = Math.max(this.#ejectedUntil, ejectedUntil)
+      this.#failingSince ||= now
+    }
+    if (lastFailure && lastFailure.at > (this.#lastFailure?.at ?? 0)) this.#lastFailure = lastFailure
+  }
+
+  /** A trial of another node was successful. */
+  endEjection(): void {
+    this.#ejectedUntil = 0
+    this.#trialUntil = 0
+  }
+
+  /** Adds attempts of another node to those that decide about rank and ejection. */
+  addRemoteAttempts(now: number, counts: AttemptCounts): void {
+    this.#recent.add(now, ok, counts.succeeded)
+    this.#recent.add(now, failed, counts.failed)
+    this.#recent.add(now, limited, counts.rejected)
+    if (counts.failed + counts.rejected > 0) this.#lastFailureAt = Math.max(this.#lastFailureAt, now)
   }
 
   recordFailure(now: number, { kind, status = null, retryAfterMs, isRetryAfterCut }: FailureSignal): void {

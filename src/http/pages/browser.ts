@@ -17,7 +17,7 @@ export function createPage(method: RawRoute['method'], path: string, handle: Raw
     path,
     handle: async (gateway, request) => {
       try {
-        limitAnonymous(gateway, request, path)
+        await limitAnonymous(gateway, request, path)
         return await handle(gateway, request)
       } catch (error) {
         if (error instanceof GatewayError && error.row.status < 500) {

@@ -127,7 +127,7 @@ export async function recordRefusal(
   const organizationId = member?.organization_id ?? null
   try {
     const name = `sign-in refusals ${organizationId}`
-    gateway.rateLimiter.consume(name, maxRefusalsPerMinute, gateway.clock.now(), name)
+    await gateway.rateLimiter.consume(name, maxRefusalsPerMinute, gateway.clock.now(), name)
   } catch {
     return
   }

@@ -40,6 +40,7 @@ import {
   parseCacheOptions,
 } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
+import { deleteShared, findShared, storeShared } from './shared-responses.ts'
 
 /** The entry of a request that uses the response cache. */
 export interface CacheKey {
@@ -74,12 +75,30 @@ export function resolveCacheKey(gateway: Gateway, request: CacheableRequest): Ca
   return { hash: computeCacheHash(request), ttlSeconds, shouldRefresh }
 }
 
+/** A promise only if another node may have stored the reply. */
 export function lookupCache(
-  { responseCache, clock, metrics }: Gateway,
-  { hash, shouldRefresh }: CacheKey,
-): ByteCacheEntry | undefined {
-  if (shouldRefresh) responseCache.delete(hash)
-  const stored = responseCache.get(hash, clock.now())
+  gateway: Gateway,
+  key: CacheKey,
+): ByteCacheEntry | undefined | Promise<ByteCacheEntry | undefined> {
+  const { responseCache, cluster, clock } = gateway
+  const isShared = cluster.status.kind !== 'memory'
+  if (key.shouldRefresh) {
+    responseCache.delete(key.hash)
+    if (isShared) deleteShared(gateway, key.hash)
+  }
+  const stored = responseCache.get(key.hash, clock.now())
+  if (!stored && !key.shouldRefresh && isShared) return findElsewhere(gateway, key)
+  return countLookup(gateway, stored)
+}
+
+async function findElsewhere(gateway: Gateway, { hash }: CacheKey): Promise<ByteCacheEntry | undefined> {
+  const { responseCache, settings } = gateway
+  const stored = await findShared(gateway, hash)
+  if (stored) responseCache.set(hash, stored, settings.response_cache.bytes)
+  return countLookup(gateway, stored)
+}
+
+function countLookup({ metrics }: Gateway, stored: ByteCacheEntry | undefined): ByteCacheEntry | undefined {
   metrics.recordCacheLookup(stored ? 'hit' : 'miss')
   return stored
 }
@@ -134,17 +153,20 @@ function buildEntry(
 }
 
 function writeEntry(
-  { responseCache, clock, settings }: Gateway,
+  gateway: Gateway,
   { hash, ttlSeconds }: CacheKey,
   entry: CacheEntry<unknown> | null,
 ): void {
+  const { responseCache, cluster, clock, settings } = gateway
   const { entry_bytes } = settings.response_cache
   // Estimated first: encoding a reply of many megabytes takes long.
   if (!entry || estimateJsonLength(entry.reply, entry_bytes) > entry_bytes) return
   const bytes = Buffer.from(JSON.stringify(entry))
   if (bytes.length > entry_bytes) return
   const at = clock.now()
-  responseCache.set(hash, { bytes, at, until: at + ttlSeconds * 1000 }, settings.response_cache.bytes)
+  const stored = { bytes, at, until: at + ttlSeconds * 1000 }
+  responseCache.set(hash, stored, settings.response_cache.bytes)
+  if (cluster.status.kind !== 'memory') storeShared(gateway, hash, stored)
 }
 
 /** A stored reply, encoded for a request. */

@@ -34,7 +34,8 @@ export async function admit<R extends RequestState>(
   request: Routed<R>,
   options: AdmitOptions = {},
 ): Promise<Admitted<R>> {
-  if (!request.isRateCounted) enforceRateLimit(gateway, request)
+  const counted = request.isRateCounted ? undefined : enforceRateLimit(gateway, request)
+  if (counted) await counted
   const { plan, size, estimate } = estimateHold(gateway, request, request.plan)
   request.plan = plan
   request.hold = await placeHold(gateway, request, { ...options, size, estimate })
@@ -60,7 +61,8 @@ export async function admitFree<R extends RequestState>(
   gateway: Gateway,
   request: Routed<R>,
 ): Promise<Admitted<R>> {
-  if (!request.isRateCounted) enforceRateLimit(gateway, request)
+  const counted = request.isRateCounted ? undefined : enforceRateLimit(gateway, request)
+  if (counted) await counted
   const size = computeRequestSize(request.content.call, request.content.body, 0)
   request.hold = await placeHold(gateway, request, { size, estimate: { amount: 0n, byok: 0n, free: null } })
   return request as Admitted<R>
@@ -112,10 +114,17 @@ export function buildHoldRequest(
   return { id, subjects, day: utcDay(at), limits, amount, byok, free }
 }
 
-export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, at }: RequestState): void {
-  const { requests_per_minute: limit } = settings.limits
-  if (rateLimiter.tryConsume(`key ${caller.key.id}`, limit, at)) return
-  throw minuteLimitError(`Rate limit reached: ${limit} requests per minute and key.`, limit, at)
+/** Throws beyond the limit. A promise only if the count is that of other nodes too. */
+export function enforceRateLimit(gateway: Gateway, { caller, at }: RequestState): void | Promise<void> {
+  const { requests_per_minute: limit } = gateway.settings.limits
+  const isCounted = gateway.rateLimiter.tryConsume(`key ${caller.key.id}`, limit, at)
+  if (isCounted instanceof Promise) return isCounted.then((result) => assertCounted(result, limit, at))
+  assertCounted(isCounted, limit, at)
+}
+
+function assertCounted(isCounted: boolean, limit: number, at: number): void {
+  if (!isCounted)
+    throw minuteLimitError(`Rate limit reached: ${limit} requests per minute and key.`, limit, at)
 }
 
 /** Endpoints without a price are excluded if the key has a limit, which could not be enforced. */

@@ -1,5 +1,5 @@
 import type { BenchmarkSnapshot } from '../../catalog/benchmarks/snapshot.ts'
-import type { Speed } from '../../catalog/health/health.ts'
+import type { Speed } from '../../catalog/health/endpoint-stats.ts'
 import type { HealthRegistry } from '../../catalog/health/health-registry.ts'
 import type { Candidate, RankingReason } from './candidate.ts'
 import type { RoutingQuery, Sort, TierAccess } from './query.ts'

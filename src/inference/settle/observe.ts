@@ -16,7 +16,8 @@ export function recordOutcome(gateway: Gateway, request: RequestState, outcome: 
   const now = gateway.clock.now()
   const { status, error, summary } = outcome
   if (status === 'completed') {
-    health.recordSuccess(now, measurePerformance(request, outcome))
+    const hasRecovered = health.recordSuccess(now, measurePerformance(request, outcome))
+    gateway.routing.sharing?.reportSuccess(candidate.id, hasRecovered)
     // Routes the next turn to the same endpoint, which has the common prefix in its prompt cache.
     const isConversation = request.options.sessionId !== null || outcome.charge.usage.cacheRead > 0
     if (isConversation && hasCacheDiscount(candidate.endpoint))
@@ -30,7 +31,9 @@ export function recordOutcome(gateway: Gateway, request: RequestState, outcome: 
     !candidate.endpoint.provider.failsOnRequest &&
     (error === null || error.code.startsWith('upstream_'))
   ) {
-    health.recordFailure(now, { kind: summary?.failure?.kind ?? 'provider_unavailable' })
+    const kind = summary?.failure?.kind ?? 'provider_unavailable'
+    health.recordFailure(now, { kind })
+    gateway.routing.sharing?.reportFailure(candidate.id, health, kind)
   } else health.releaseTrial()
 }
 

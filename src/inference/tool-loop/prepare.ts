@@ -95,7 +95,7 @@ async function replaceTools(
   const names = new Set(tools.flatMap(listNames))
   const replaced: Tool[] = []
   const entries: PreparedEntry[] = []
-  request.isRateCounted = countEarly(toolRequest.gateway, request, tools)
+  request.isRateCounted = await countEarly(toolRequest.gateway, request, tools)
   const created = await Promise.all(tools.map((tool, index) => createEntry(toolRequest, tool, index)))
   for (const [index, tool] of tools.entries()) {
     const unnamed = created[index]
@@ -137,9 +137,13 @@ async function replaceTools(
 }
 
 /** Counts a request that makes the gateway send others before it is admitted. */
-function countEarly(gateway: Gateway, request: InferenceRequest, tools: readonly Tool[]): boolean {
+async function countEarly(
+  gateway: Gateway,
+  request: InferenceRequest,
+  tools: readonly Tool[],
+): Promise<boolean> {
   const connects = tools.some((tool) => isServerTool(tool) && findServerTool(tool.type)?.connectsFirst)
-  if (connects) enforceRateLimit(gateway, request)
+  if (connects) await enforceRateLimit(gateway, request)
   return connects
 }
 

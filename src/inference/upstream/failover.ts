@@ -109,7 +109,10 @@ async function tryCandidate<T extends AttemptedTranslation, R>(
     attempts.isOpen = false
     const failure = capRetryAfter(gateway, error.failure)
     if (candidate.endpoint.provider.failsOnRequest) health.releaseTrial()
-    else health.recordFailure(gateway.clock.now(), failure)
+    else {
+      health.recordFailure(gateway.clock.now(), failure)
+      gateway.routing.sharing?.reportFailure(candidate.id, health, failure.kind)
+    }
     attempts.failed.push(
       toFailedAttempt(candidate, failure, attempts.lastStartedAt, translation.isPassThrough),
     )

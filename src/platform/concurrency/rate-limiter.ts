@@ -1,6 +1,6 @@
 import { type GatewayError, rateLimitError } from '../errors/gateway-error.ts'
 
-const minuteMs = 60_000
+export const minuteMs = 60_000
 
 /** Names that are counted in a minute: an attacker may have many addresses. */
 const defaultMaxNames = 100_000
@@ -9,8 +9,16 @@ export function minuteLimitError(message: string, limit: number, now: number): G
   return rateLimitError(message, limit, minuteMs, now)
 }
 
+/** Counts requests by name, in windows of one minute. Without other nodes, it returns no promise. */
+export interface RateLimiter {
+  /** Counts one request; throws beyond the limit. */
+  consume(name: string, limit: number, now: number, message: string): void | Promise<void>
+  /** Counts one request; false beyond the limit. */
+  tryConsume(name: string, limit: number, now: number): boolean | Promise<boolean>
+}
+
 /** A fixed window of one minute, on this node. When it knows too many names, it forgets the one that came first. */
-export class MinuteRateLimiter {
+export class MinuteRateLimiter implements RateLimiter {
   readonly #maxNames: number
   #start = 0
   #counts = new Map<string, number>()
@@ -19,12 +27,10 @@ export class MinuteRateLimiter {
     this.#maxNames = maxNames
   }
 
-  /** Counts one request; throws beyond the limit. */
   consume(key: string, limit: number, now: number, message: string): void {
     if (!this.tryConsume(key, limit, now)) throw minuteLimitError(message, limit, now)
   }
 
-  /** Counts one request; false beyond the limit. */
   tryConsume(key: string, limit: number, now: number): boolean {
     const start = now - (now % minuteMs)
     if (start !== this.#start) {

@@ -20,6 +20,23 @@ describe('RevisionReader', () => {
     expect(revisions.current).toMatchObject({ revision: 2 })
   })
 
+  test('a read that began before an invalidation does not answer for it', async () => {
+    const results = [Promise.withResolvers<number>(), Promise.withResolvers<number>()]
+    let reads = 0
+    const read = () => results[reads++]?.promise ?? Promise.reject(new Error('a third read'))
+    const revisions = new RevisionReader({ freshMs: 60_000, changes: { count: 0 }, read })
+    const before = revisions.read()
+    revisions.invalidate()
+    results[0]?.resolve(1)
+    await before
+    expect(revisions.current).toBeNull()
+    results[1]?.resolve(2)
+    await revisions.read()
+    expect(revisions.current).toMatchObject({ revision: 2 })
+    revisions.invalidate()
+    expect(revisions.current).toBeNull()
+  })
+
   test('an error is not kept', async () => {
     let reads = 0
     const read = async () => {

@@ -21,6 +21,7 @@ interface RevisionReaderOptions {
 export class RevisionReader {
   readonly #options: RevisionReaderOptions
   #latest: RevisionReading | null = null
+  #invalidations = 0
   #running: { changes: number; reading: Promise<RevisionReading> } | null = null
 
   constructor(options: RevisionReaderOptions) {
@@ -45,6 +46,18 @@ export class RevisionReader {
     return changes !== this.#options.changes.count
   }
 
+  /** Another process has changed something: the next lookup reads the revision again. */
+  invalidate(): void {
+    this.#invalidations++
+    this.#running = null
+    if (this.#latest) this.#latest = this.#expire(this.#latest)
+  }
+
+  /** A reading as old as one that is no longer current. */
+  #expire(reading: RevisionReading): RevisionReading {
+    return { ...reading, readAt: reading.readAt - this.#options.freshMs }
+  }
+
   read(): Promise<RevisionReading> {
     const changes = this.#options.changes.count
     // A read that began before a change may not have seen it.
@@ -60,12 +73,15 @@ export class RevisionReader {
 
   async #start(changes: number): Promise<RevisionReading> {
     const readAt = performance.now()
+    const invalidations = this.#invalidations
     const revision = await this.#options.read()
     const latest = this.#latest
     if (latest && latest.readAt > readAt) return latest
     const isSame = latest?.revision === revision
     const version = latest ? latest.version + (isSame ? 0 : 1) : 1
-    this.#latest = { version, revision, readAt, changes }
+    const reading = { version, revision, readAt, changes }
+    // A read that began before an invalidation may not have seen the change.
+    this.#latest = invalidations === this.#invalidations ? reading : this.#expire(reading)
     return this.#latest
   }
 }

@@ -15,7 +15,7 @@ export class SlidingCounter {
     this.#stamps = new Float64Array(slots).fill(-1)
   }
 
-  add(now: number, field: number): void {
+  add(now: number, field: number, amount = 1): void {
     const slot = Math.floor(now / this.#slotMs)
     const index = slot % this.#slotCount
     if (this.#stamps[index] !== slot) {
@@ -23,7 +23,7 @@ export class SlidingCounter {
       this.#counts.fill(0, index * this.#fieldCount, (index + 1) * this.#fieldCount)
     }
     const at = index * this.#fieldCount + field
-    this.#counts[at] = (this.#counts[at] ?? 0) + 1
+    this.#counts[at] = (this.#counts[at] ?? 0) + amount
   }
 
   /** The count of one slot: 0 is the current one. */

@@ -31,6 +31,8 @@ export class ChangeCounter {
   /** Connections in a transaction, with the tables that it changed. */
   readonly #transactions = new WeakMap<DatabaseConnection, Set<string>>()
   readonly #listeners = new Map<string, Set<() => void>>()
+  /** Called after every change that counts. It must not throw. */
+  onCount: (() => void) | null = null
 
   /** Calls the listener after changes of a table by this process that others can see. It must not throw. */
   listen(table: string, listener: () => void): void {
@@ -57,7 +59,10 @@ export class ChangeCounter {
   }
 
   #publish(tables: readonly string[]): void {
-    if (tables.some((table) => countedTables.has(table))) this.count++
+    if (tables.some((table) => countedTables.has(table))) {
+      this.count++
+      this.onCount?.()
+    }
     for (const listener of new Set(tables.flatMap((table) => [...(this.#listeners.get(table) ?? [])])))
       listener()
   }

@@ -88,6 +88,12 @@ export function changesOf(db: Db): { readonly count: number } {
   return changeCounters.get(db) ?? noChanges
 }
 
+/** Sets the listener that is called after every change of account data by this process. */
+export function listenToAccountChanges(db: Db, listener: () => void): void {
+  const counter = changeCounters.get(db)
+  if (counter) counter.onCount = listener
+}
+
 /** Calls the listener after changes of the tables by this process, except those of the ledger. */
 export function listenToChanges(db: Db, tables: readonly string[], listener: () => void): void {
   for (const table of tables) changeCounters.get(db)?.listen(table, listener)

@@ -105,7 +105,12 @@ const queryAnalytics = defineOperation({
     const startedAt = performance.now()
     const { organizationId } = caller
     const { rateLimiter, clock } = gateway
-    rateLimiter.consume(`query ${callerIdOf(caller)}`, maxQueriesPerMinute, clock.now(), rateLimitMessage)
+    await rateLimiter.consume(
+      `query ${callerIdOf(caller)}`,
+      maxQueriesPerMinute,
+      clock.now(),
+      rateLimitMessage,
+    )
     const { rows, truncated, warnings } = await runQuery(
       gateway,
       { organizationId, visible: listVisibleUsage(scope) },

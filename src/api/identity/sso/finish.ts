@@ -113,7 +113,7 @@ export async function recordRefusal(
   details: { reason: string; subject?: string; email?: string | null },
 ): Promise<void> {
   const name = `single sign-on refusals ${connection.organization_id}`
-  if (!gateway.rateLimiter.tryConsume(name, maxRefusalsPerMinute, gateway.clock.now())) return
+  if (!(await gateway.rateLimiter.tryConsume(name, maxRefusalsPerMinute, gateway.clock.now()))) return
   await transactAs(gateway, ssoOriginOf(gateway, request, connection), async (_tx, record) => {
     record({
       action: 'session.create',

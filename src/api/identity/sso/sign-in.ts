@@ -26,7 +26,7 @@ const requestsPerMinute = 600
 
 /** Sends the browser to the provider. */
 async function beginSignIn(gateway: Gateway, request: PathRequest): Promise<Response> {
-  limitRequests(gateway, request, 'begin')
+  await limitRequests(gateway, request, 'begin')
   const connection = await requireConnection(gateway, request.params?.connection ?? '')
   const provider = await findProvider(gateway, connection)
   if (!provider) return renderUnavailablePage(gateway)
@@ -64,7 +64,7 @@ function forwardToProvider(
 
 /** Handles the address to which the provider sends the browser back. */
 async function receiveCallback(gateway: Gateway, request: PathRequest): Promise<Response> {
-  limitRequests(gateway, request, 'callback')
+  await limitRequests(gateway, request, 'callback')
   const login = readLoginState(gateway, request)
   if (!login)
     throw gatewayError(
@@ -162,10 +162,10 @@ function renderUnavailablePage(gateway: Gateway): Response {
   )
 }
 
-function limitRequests(gateway: Gateway, request: Request, step: 'begin' | 'callback'): void {
+function limitRequests(gateway: Gateway, request: Request, step: 'begin' | 'callback'): void | Promise<void> {
   const { ip } = resolveRequestSource(gateway, request)
   const message = 'Too many sign-ins from this address. Try again in a minute.'
-  gateway.rateLimiter.consume(
+  return gateway.rateLimiter.consume(
     `single sign-on ${step} ${networkOf(ip ?? '')}`,
     requestsPerMinute,
     gateway.clock.now(),

@@ -47,7 +47,7 @@ export async function exchangeToken(exchange: Exchange) {
     return issued.response
   } catch (error) {
     if (!(error instanceof Refusal || error instanceof JwksUnavailableError)) throw error
-    if (error instanceof Refusal) countFailure(exchange)
+    if (error instanceof Refusal) await countFailure(exchange)
     const subject = error instanceof Refusal ? error.subject : null
     await recordExchange(
       exchange,
@@ -72,14 +72,14 @@ function toKnownForm(policyId: string): string {
 }
 
 /** A valid token is exchanged however many others failed: clients may share the address of a proxy. */
-function countFailure({ gateway, httpRequest, policyId }: Exchange): void {
+async function countFailure({ gateway, httpRequest, policyId }: Exchange): Promise<void> {
   const address = networkOf(resolveRequestSource(gateway, httpRequest).ip ?? '')
-  consume(gateway, `token exchange ${address}`, maxFailures)
-  consume(gateway, `token exchange ${address} ${policyId.slice(0, 64)}`, maxPolicyFailures)
+  await consume(gateway, `token exchange ${address}`, maxFailures)
+  await consume(gateway, `token exchange ${address} ${policyId.slice(0, 64)}`, maxPolicyFailures)
 }
 
-function consume({ rateLimiter, clock }: Gateway, name: string, limit: number): void {
-  rateLimiter.consume(name, limit, clock.now(), 'Too many token exchanges. Retry in a minute.')
+function consume({ rateLimiter, clock }: Gateway, name: string, limit: number): void | Promise<void> {
+  return rateLimiter.consume(name, limit, clock.now(), 'Too many token exchanges. Retry in a minute.')
 }
 
 async function issueToken(gateway: Gateway, policy: Policy, { subject, expiresAt }: SubjectToken) {
@@ -87,7 +87,7 @@ async function issueToken(gateway: Gateway, policy: Policy, { subject, expiresAt
   const now = gateway.clock.now()
   if (!key || !isTargetKey(key) || key.disabled || key.suspended) throw new Refusal('key', subject)
   if (key.expires_at !== null && Date.parse(key.expires_at) <= now) throw new Refusal('key expired', subject)
-  consume(gateway, `token policy ${policy.id}`, maxIssued)
+  await consume(gateway, `token policy ${policy.id}`, maxIssued)
   const nowSeconds = Math.floor(now / 1000)
   const expires = Math.min(expiresAt, nowSeconds + maxLifetimeSeconds)
   const access_token = await gateway.identity.accessTokens.issue({
@@ -118,7 +118,8 @@ async function recordExchange(
   const organizationId = policy?.organization_id ?? null
   const { rateLimiter, clock } = gateway
   const refusals = `token refusals ${organizationId}`
-  if (event.outcome === 'refused' && !rateLimiter.tryConsume(refusals, maxRefusals, clock.now())) return
+  if (event.outcome === 'refused' && !(await rateLimiter.tryConsume(refusals, maxRefusals, clock.now())))
+    return
   const origin = {
     organizationId,
     actor: { type: 'workload' as const, ...actor },

@@ -30,7 +30,7 @@ export async function buildQuote(gateway: Gateway, received: ResolvedRequest) {
   const options = { ...received.request.options, wantsMetadata: true }
   const quoted = { ...received, request: { ...received.request, options } }
   const { request } = quoted
-  enforceRateLimit(gateway, request)
+  await enforceRateLimit(gateway, request)
   // Without a random draw: the quote reports each endpoint's share instead.
   const routed = buildPlan(gateway, request, null)
   const { plan, hold, preview, error } = await dryRunRequest(gateway, quoted, routed)

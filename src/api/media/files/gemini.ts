@@ -139,7 +139,7 @@ const sendBytes = defineOperation({
     try {
       const { session, caller } = await openUploadSession(context, context.params.upload)
       acceptCredential(context.httpRequest)
-      limitCaller(context.gateway, caller, 'files:write')
+      await limitCaller(context.gateway, caller, 'files:write')
       return await runUploadCommand({ ...context, caller }, session)
     } catch (error) {
       const failure = toGatewayError(error)

@@ -1,0 +1,2 @@
+/** Hashes of cached replies that a client has rejected. */
+export const responsesChannel = 'responses'
