@@ -188,10 +188,18 @@ async function evaluate(
   }
 }
 
-/** After a pause of this process, replies that have arrived are read before the limit counts as exceeded. */
+/** Replies that arrived during a pause of this process are read in this time. */
+const pauseGraceMs = 10
+
+/** A timer that fires late shows that this process paused, not the server: the limit is extended once. */
 function startTimeout(ms: number): { expired: Promise<never>; cancel(): void } {
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => setImmediate(() => reject(unavailable)), ms)
+  const lateAt = performance.now() + ms + pauseGraceMs / 2
+  const expire = () => reject(unavailable)
+  let timer = setTimeout(() => {
+    if (performance.now() < lateAt) expire()
+    else timer = setTimeout(expire, pauseGraceMs)
+  }, ms)
   // The loser of a race: its rejection is not handled elsewhere.
   promise.catch(() => undefined)
   return { expired: promise, cancel: () => clearTimeout(timer) }

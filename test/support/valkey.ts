@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { type RedisConfig, readConfig } from '../../src/config.ts'
 import { newId } from '../../src/platform/crypto/ids.ts'
 import { waitUntil } from './wait-until.ts'
@@ -81,7 +82,12 @@ export class TestValkey {
   }
 
   #spawn(): Bun.Subprocess {
-    return Bun.spawn([program ?? '', ...this.#options], { stdout: 'ignore', stderr: 'ignore' })
+    return Bun.spawn([program ?? '', ...this.#options], {
+      // A replica writes a file.
+      cwd: tmpdir(),
+      stdout: 'ignore',
+      stderr: 'ignore',
+    })
   }
 
   async #waitUntilReady(): Promise<void> {
