@@ -10,6 +10,7 @@ import { findLongSleeps } from './sleeps.ts'
 
 /** The folders and files of src, lowest first. A module imports values only from its own or a lower one; types may be shared. */
 const layers = [
+  'config',
   'config.ts',
   'platform',
   'cluster',

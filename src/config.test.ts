@@ -176,7 +176,7 @@ describe('a variable in a file', () => {
       secretKey: secret,
       managementKey: secret,
       databaseUrl: 'postgres://u:p@db/headgate',
-      redisUrl: 'redis://valkey',
+      redis: { url: 'redis://valkey' },
       tracing: { headers: { 'x-key': '1' } },
     })
     expect(config.environment.OPENAI_API_KEY).toBe('sk-openai')

@@ -1,5 +1,9 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type RedisConfig, readRedis } from './config/redis.ts'
+import { ConfigError, type Environment, readInteger } from './config/values.ts'
+
+export { ConfigError, type Environment } from './config/values.ts'
 
 /** The environment variables, fixed for the life of the process. headgate.yaml is in settings.ts. */
 export interface Config {
@@ -25,33 +29,6 @@ export interface Config {
   variables: Environment
 }
 
-/** A server of Valkey or Redis, its Sentinels, or nodes of its Cluster. */
-export interface RedisConfig {
-  /** As it was set, with its password. */
-  url: string
-  mode: 'single' | 'sentinel' | 'cluster'
-  hosts: readonly RedisHost[]
-  /** The name that Sentinels know the primary by. */
-  primary: string | null
-  username: string | null
-  password: string | null
-  /** The password of the Sentinels themselves. */
-  sentinelPassword: string | null
-  database: number
-  isTls: boolean
-  /** Certificates of the authorities to trust, as PEM; null for those of the system. */
-  ca: string | null
-  /** Milliseconds that an operation may take. */
-  timeoutMs: number
-  /** The beginning of every key: several installations can share a server. */
-  prefix: string
-}
-
-export interface RedisHost {
-  host: string
-  port: number
-}
-
 /** The variables that OpenTelemetry specifies for exporters of traces. */
 export interface TracingConfig {
   /** The full URL for traces. */
@@ -69,8 +46,6 @@ export interface SamplerConfig {
   ratio: number
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
@@ -86,9 +61,6 @@ const samplers: Record<string, { isParentBased: boolean; ratio: number | null }>
   parentbased_always_off: { isParentBased: true, ratio: 0 },
   parentbased_traceidratio: { isParentBased: true, ratio: null },
 }
-
-/** The message is shown to the operator without a stack. */
-export class ConfigError extends Error {}
 
 /** A secret with fewer is a repetition. */
 const minDistinctCharacters = 6
@@ -167,18 +139,6 @@ function readSmallFile(name: string, path: string): string {
   throw new ConfigError(`${name} names a file that is larger than ${maxSecretFileBytes / 1024} KiB.`)
 }
 
-function readInteger(
-  name: string,
-  text: string | undefined,
-  byDefault: number,
-  [min, max]: readonly [number, number],
-): number {
-  if (!text) return byDefault
-  const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= min && value <= max) return value
-  throw new ConfigError(`${name} must be an integer from ${min} to ${max}, not "${text}".`)
-}
-
 function readDatabaseUrl(text: string | undefined, dataDir: string): string {
   if (!text) return resolve(dataDir, 'headgate.sqlite')
   if (text.startsWith('sqlite:')) return resolve(text.slice('sqlite:'.length).replace(/^\/\//, ''))
@@ -194,66 +154,6 @@ function readUrl(name: string, text: string | undefined, protocols: string[]): s
   throw new ConfigError(
     `${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}.`,
   )
-}
-
-const redisPorts = { single: 6379, cluster: 6379, sentinel: 26_379 }
-
-/** `redis://user:password@host:port,host:port/database?sentinel=name`, or `?mode=cluster`. */
-const redisPattern =
-  /^(rediss?):\/\/(?:([^@/?#:]*)(?::([^@/?#]*))?@)?([^@/?#]+)(?:\/(\d{0,3}))?(?:\?(?:sentinel=([\w.-]+)|mode=(cluster)))?$/
-
-/** The value is not in the message: it contains a password. */
-function readRedis(environment: Environment): RedisConfig | null {
-  const { REDIS_URL: url, REDIS_CA_FILE: caFile, REDIS_PREFIX: prefix } = environment
-  if (!url) return null
-  const [, scheme, username, password, hosts = '', database, primary, cluster] = redisPattern.exec(url) ?? []
-  const mode = primary ? 'sentinel' : cluster ? 'cluster' : 'single'
-  const addresses = hosts.split(',').map((text) => readRedisHost(text, redisPorts[mode]))
-  const isValid = scheme !== undefined && addresses.every((address) => address !== null)
-  if (!isValid || (mode === 'single' && addresses.length > 1) || (mode === 'cluster' && Number(database) > 0))
-    throw new ConfigError(
-      'REDIS_URL must be a URL that starts with redis:// or rediss://. Several hosts, separated by commas, need ?sentinel=<name of the primary> or ?mode=cluster; a Cluster has only the database 0.',
-    )
-  if (prefix && !/^[\w.-]{1,40}$/.test(prefix))
-    throw new ConfigError('REDIS_PREFIX must consist of at most 40 letters, digits, ".", "_" and "-".')
-  return {
-    url,
-    mode,
-    hosts: addresses,
-    primary: primary ?? null,
-    username: decodeRedisPart(username),
-    password: decodeRedisPart(password),
-    sentinelPassword: environment.REDIS_SENTINEL_PASSWORD || null,
-    database: Number(database || 0),
-    isTls: scheme === 'rediss',
-    ca: caFile ? readCaFile(caFile) : null,
-    timeoutMs: readInteger('REDIS_TIMEOUT_MS', environment.REDIS_TIMEOUT_MS, 50, [1, 10_000]),
-    prefix: prefix || 'headgate',
-  }
-}
-
-/** `host`, `host:port` or `[IPv6]:port`. */
-function readRedisHost(text: string, byDefault: number): RedisHost | null {
-  const [, ipv6, name, port] = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i.exec(text) ?? []
-  const host = ipv6 ?? name
-  return host === undefined || Number(port) > 65_535 ? null : { host, port: Number(port ?? byDefault) }
-}
-
-function decodeRedisPart(text: string | undefined): string | null {
-  if (!text) return null
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    throw new ConfigError('The user name and the password in REDIS_URL must be percent-encoded.')
-  }
-}
-
-function readCaFile(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    throw new ConfigError(`REDIS_CA_FILE names a file that cannot be read: ${path}.`)
-  }
 }
 
 /** The variables for traces override those for all signals. */

@@ -1,5 +1,5 @@
 import { createClient, createCluster } from '@redis/client'
-import type { RedisConfig, RedisHost } from '../config.ts'
+import type { RedisConfig, RedisHost } from '../config/redis.ts'
 
 /** Milliseconds to connect, and for a server to answer the first command. */
 const connectMs = 1000

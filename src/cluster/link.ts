@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { RedisConfig } from '../config.ts'
+import type { RedisConfig } from '../config/redis.ts'
 import { rootCauseMessage } from '../platform/root-cause.ts'
 import type { ClusterStatus } from './cluster.ts'
 import { type Connection, openConnection, withTimeout } from './connection.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { RedisConfig } from '../config.ts'
+import type { RedisConfig } from '../config/redis.ts'
 import { MinuteRateLimiter, type RateLimiter } from '../platform/concurrency/rate-limiter.ts'
 import type { Cluster } from './cluster.ts'
 import { MemoryCluster } from './memory.ts'

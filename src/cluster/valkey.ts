@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { RedisConfig } from '../config.ts'
+import type { RedisConfig } from '../config/redis.ts'
 import { sha256 } from '../platform/crypto/crypto.ts'
 import { newId } from '../platform/crypto/ids.ts'
 import type { Cluster, ClusterStatus, Lease, Take, WindowRule } from './cluster.ts'

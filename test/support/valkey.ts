@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os'
-import { type RedisConfig, readConfig } from '../../src/config.ts'
+import type { RedisConfig } from '../../src/config/redis.ts'
+import { readConfig } from '../../src/config.ts'
 import { newId } from '../../src/platform/crypto/ids.ts'
 import { waitUntil } from './wait-until.ts'
 

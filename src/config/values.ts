@@ -1,0 +1,16 @@
+/** The message is shown to the operator without a stack. */
+export class ConfigError extends Error {}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export function readInteger(
+  name: string,
+  text: string | undefined,
+  byDefault: number,
+  [min, max]: readonly [number, number],
+): number {
+  if (!text) return byDefault
+  const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= min && value <= max) return value
+  throw new ConfigError(`${name} must be an integer from ${min} to ${max}, not "${text}".`)
+}
