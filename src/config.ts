@@ -89,7 +89,7 @@ export function readConfig(
     dataDir,
     databaseUrl: readDatabaseUrl(secrets.DATABASE_URL, dataDir),
     databasePoolSize: readInteger('DATABASE_POOL_SIZE', environment.DATABASE_POOL_SIZE, 10, [1, 1000]),
-    redis: readRedis(secrets),
+    redis: readRedis(environment, secrets),
     managementKey: readSecret('HEADGATE_MANAGEMENT_KEY', secrets.HEADGATE_MANAGEMENT_KEY, 12),
     secretKey: readSecret('HEADGATE_SECRET_KEY', secrets.HEADGATE_SECRET_KEY, 16),
     initialCredits: readAmount('HEADGATE_INITIAL_CREDITS', environment.HEADGATE_INITIAL_CREDITS, '100'),

@@ -34,9 +34,13 @@ const redisPorts = { single: 6379, cluster: 6379, sentinel: 26_379 }
 const redisPattern =
   /^(rediss?):\/\/(?:([^@/?#:]*)(?::([^@/?#]*))?@)?([^@/?#]+)(?:\/(\d{0,3}))?(?:\?(?:sentinel=([\w.-]+)|mode=(cluster)))?$/
 
-/** The value is not in the message: it contains a password. */
-export function readRedis(environment: Environment): RedisConfig | null {
-  const { REDIS_URL: url, REDIS_CA_FILE: caFile, REDIS_PREFIX: prefix } = environment
+/**
+ * Reads the variables; `secrets` are the same, of which each may also come from a file. The URL is in no message: it
+ * contains a password.
+ */
+export function readRedis(environment: Environment, secrets: Environment): RedisConfig | null {
+  const { REDIS_CA_FILE: caFile, REDIS_PREFIX: prefix } = environment
+  const url = secrets.REDIS_URL
   if (!url) return null
   const [, scheme, username, password, hosts = '', database, primary, cluster] = redisPattern.exec(url) ?? []
   const mode = primary ? 'sentinel' : cluster ? 'cluster' : 'single'
@@ -55,7 +59,7 @@ export function readRedis(environment: Environment): RedisConfig | null {
     primary: primary ?? null,
     username: decodeRedisPart(username),
     password: decodeRedisPart(password),
-    sentinelPassword: environment.REDIS_SENTINEL_PASSWORD || null,
+    sentinelPassword: secrets.REDIS_SENTINEL_PASSWORD || null,
     database: Number(database || 0),
     isTls: scheme === 'rediss',
     ca: caFile ? readCaFile(caFile) : null,

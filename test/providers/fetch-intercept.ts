@@ -22,7 +22,7 @@ export function interceptFetch(server: TestServer): {
   const texts: string[] = []
   const real = globalThis.fetch
   // Hosts of vendors are neither resolved nor connected to.
-  Object.assign(server.gateway, { origins: new OriginReachability(async () => undefined) })
+  Object.assign(server.gateway.upstreams, { origins: new OriginReachability(async () => undefined) })
   const respond = async (input: string | URL | Request, init?: RequestInit) => {
     const url = String(input instanceof Request ? input.url : input)
     if (new URL(url).hostname === '127.0.0.1') return real(input, init)
