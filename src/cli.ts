@@ -12,6 +12,7 @@ import {
 import { scimCommand, signInCommand } from './commands/identity.ts'
 import { keysCommand } from './commands/keys.ts'
 import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
+import { migrateCommand } from './commands/migrate.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
 import { signingKeyCommand } from './commands/signing-key.ts'
 import { ssoCommand } from './commands/sso.ts'
@@ -41,10 +42,7 @@ program
     // Upstream replies may still be draining.
     process.exit(0)
   })
-program
-  .command('migrate')
-  .description('apply database migrations and exit')
-  .action(() => run(async () => ({ value: { migrated: true }, text: 'The database schema is up to date.' })))
+program.addCommand(migrateCommand(printOutcome))
 program
   .command('config')
   .description('inspect the configuration')

@@ -61,7 +61,7 @@ import { Vault } from './platform/crypto/crypto.ts'
 import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './platform/db/db.ts'
 import { PostgresBatchConnection } from './platform/db/postgres-batch.ts'
 import { StatementWriter } from './platform/db/statement-writer.ts'
-import { upgrade } from './platform/db/upgrade.ts'
+import { assertKnownSchema, upgrade } from './platform/db/upgrade.ts'
 import { OriginReachability } from './platform/http/origin-reachability.ts'
 import { JsonRepairer } from './platform/json/json-repairer.ts'
 import { Mailer } from './platform/mail/mailer.ts'
@@ -221,12 +221,16 @@ async function openDatabase(
     if (await hasMatchingVaultKey(db, vault)) return db
   } catch (error) {
     if (db) await closeDb(db)
-    throw new ConfigError(`Cannot open the database: ${rootCauseMessage(error)}`)
+    throw databaseError(error)
   }
   await closeDb(db)
   throw new ConfigError(
     'The secret key does not match this database. Set HEADGATE_SECRET_KEY to the key it was created with.',
   )
+}
+
+function databaseError(error: unknown): ConfigError {
+  return new ConfigError(`Cannot open the database: ${rootCauseMessage(error)}`)
 }
 
 /** Other properties of an error may contain what a client sent. */
@@ -271,6 +275,9 @@ export async function serve(config: Config): Promise<void> {
   const start = await bootstrapOrganization(gateway, { ...config, initialCredits })
   await syncEnvironmentKey(gateway, config.managementKey)
   await sendHeartbeat(gateway)
+  await assertKnownSchema(gateway.db).catch((error: unknown) => {
+    throw databaseError(error)
+  })
   await settleOrphanedHolds(gateway)
   await recordServerEvent(gateway, 'server.start', { version })
   assertNoNewerHolds(gateway)

@@ -13,11 +13,14 @@ export class ProgressLine {
   }
 
   update(count: number): void {
+    this.show(`${count.toLocaleString('en')} ${this.#unit}`)
+  }
+
+  show(text: string): void {
     const now = performance.now()
     if (now - this.#writtenAt < (this.#isTerminal ? terminalIntervalMs : logIntervalMs)) return
     this.#writtenAt = now
-    const text = `${count.toLocaleString('en')} ${this.#unit}`
-    process.stderr.write(this.#isTerminal ? `\r${text}` : `${text}\n`)
+    process.stderr.write(this.#isTerminal ? `\r\u001b[K${text}` : `${text}\n`)
   }
 
   end(): void {

@@ -1,6 +1,7 @@
 import { newId } from '../platform/crypto/ids.ts'
 import { isRejectedData, type Statement } from '../platform/db/batch.ts'
 import type { Db } from '../platform/db/db.ts'
+import { latestMigration } from '../platform/db/migrate/record.ts'
 import type { HoldTable } from '../platform/db/schema.ts'
 import type { BillLine } from './bill.ts'
 import { jobOwner } from './engine.ts'
@@ -58,7 +59,7 @@ export class ClusterNode {
     if (this.#isSingleNode) return
     await db
       .insertInto('nodes')
-      .values({ id: this.id, started_at: now, seen_at: now })
+      .values({ id: this.id, started_at: now, seen_at: now, schema: latestMigration() })
       .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: now }))
       .execute()
   }

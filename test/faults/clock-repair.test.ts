@@ -2,12 +2,12 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Migrator } from 'kysely/migration'
+import type { Kysely } from 'kysely'
 import { rollUp } from '../../src/analytics/rollups/roll-up.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { loadMetersForDay } from '../../src/ledger/meter-days.ts'
 import { closeDb, type Db, migrate, openDb } from '../../src/platform/db/db.ts'
-import { migrations } from '../../src/platform/db/migrations/all.ts'
+import { migrateOffline } from '../../src/platform/db/migrate/offline.ts'
 import { createDatabase, type TestDatabase } from '../support/databases.ts'
 import { blankGeneration } from '../support/generations.ts'
 import { type DatabaseKind, databaseKinds } from '../support/harness.ts'
@@ -104,8 +104,8 @@ async function leaveFrozenMeters(db: Db, total: bigint) {
 for (const kind of databaseKinds) {
   test(`R13 R23 I6 an upgrade repairs meters and roll-ups written while the clock was ahead (${kind})`, async () => {
     const db = openDb(await createEmptyDatabase(kind))
-    const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
-    await migrator.migrateTo('008-own-key-origin')
+    const target = { upTo: '008-own-key-origin' }
+    await db.transaction().execute((tx) => migrateOffline(tx as Db as Kysely<unknown>, target))
     await leaveOldRecords(db, { rolled: 2, unrolled: 3 })
     await migrate(db)
     const problems = async () => (await checkLedger(db)).findings.flatMap(({ violations }) => violations)

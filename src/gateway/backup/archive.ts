@@ -30,6 +30,8 @@ const headerFields = z.object({
   database: z.enum(['sqlite', 'postgres']),
   /** The last migration that the database had. */
   schema: z.string(),
+  /** The number of finished steps of migrations up to that one that were not finished. */
+  unfinished: z.record(z.string(), z.number()).default({}),
   /** A text that only the secret key of the installation decrypts. */
   key_check: z.string(),
   has_secret_key: z.boolean(),

@@ -4,9 +4,11 @@ import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress } from 'node:zlib'
+import type { Kysely } from 'kysely'
 import { findUnflushedSegment, waitForFlush } from '../../ledger/flush-wait.ts'
 import { syncDirectory } from '../../ledger/journal-segment.ts'
-import { beginSnapshot, type Db, isPostgresUrl, readRunMigrations } from '../../platform/db/db.ts'
+import { beginSnapshot, type Db, isPostgresUrl } from '../../platform/db/db.ts'
+import { describeSchema, readRecord, type SchemaDescription } from '../../platform/db/migrate/record.ts'
 import { exportRows, listTables } from '../../platform/db/table-export.ts'
 import type { BlobStore } from '../../platform/files/blob-store.ts'
 import { version } from '../../platform/version.ts'
@@ -149,7 +151,7 @@ class Backup {
       yield* this.#encodeFile(`data/${dataNames.secret}`, secretFilePath(config.dataDir))
     for (const { name, path } of await listDataFiles(config.dataDir))
       yield* this.#encodeFile(`data/${name}`, path)
-    yield* this.#encodeTables(this.#header.schema)
+    yield* this.#encodeTables(this.#header)
     if (this.#options.hasFiles) yield* this.#encodeFiles()
     this.#manifest = {
       tables: this.#tables,
@@ -167,7 +169,7 @@ class Backup {
       version,
       created_at: new Date(clock.now()).toISOString(),
       database: isPostgresUrl(config.databaseUrl) ? 'postgres' : 'sqlite',
-      schema: await readSchema(db),
+      ...(await readSchema(db)),
       key_check: encryptKeyCheck(vault),
       has_secret_key: hasSecretFile && this.#options.hasSecret,
       has_files: this.#options.hasFiles,
@@ -175,10 +177,10 @@ class Backup {
   }
 
   /** All tables as of one moment, without blocking writers. */
-  async *#encodeTables(schema: string): AsyncGenerator<Uint8Array> {
+  async *#encodeTables({ schema, unfinished }: SchemaDescription): AsyncGenerator<Uint8Array> {
     const snapshot = await beginSnapshot(this.#gateway.db)
     try {
-      if ((await readSchema(snapshot)) !== schema)
+      if (!Bun.deepEquals(await readSchema(snapshot), { schema, unfinished }))
         throw new ArchiveError('The database was migrated during the backup. Try again.')
       for (const { name, sequence } of await listTables(snapshot)) {
         const table = { name, rows: 0, sequence }
@@ -256,9 +258,8 @@ async function* continueFrom(
   for (let chunk = first; !chunk.done; chunk = await chunks.next()) yield chunk.value
 }
 
-/** The last migration. */
-async function readSchema(db: Db): Promise<string> {
-  return (await readRunMigrations(db)).sort().at(-1) ?? ''
+async function readSchema(db: Db): Promise<SchemaDescription> {
+  return describeSchema(await readRecord(db as Kysely<unknown>))
 }
 
 function messageOf(error: unknown): string {

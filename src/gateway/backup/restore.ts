@@ -139,7 +139,7 @@ class Restore {
   async #load(tx: Db, path: string): Promise<void> {
     const { header, manifest } = this.#archive
     const tables = new TableImport(tx)
-    await tables.createTables(header.schema)
+    await tables.createTables({ upTo: header.schema, unfinished: header.unfinished })
     for await (const entry of readArchive(path)) {
       const table = tableOf(entry.name)
       if (table !== null) await this.#loadRows(tables, table, entry)

@@ -4,16 +4,16 @@ import {
   Kysely,
   type KyselyPlugin,
   type PluginTransformResultArgs,
-  PostgresAdapter,
   type QueryResult,
   sql,
   type UnknownRow,
 } from 'kysely'
-import { DEFAULT_MIGRATION_TABLE, Migrator } from 'kysely/migration'
 import { withDeadline } from '../time/deadline.ts'
 import { version } from '../version.ts'
 import { ChangeCounter } from './change-counter.ts'
-import { migrations } from './migrations/all.ts'
+import { usesPostgres } from './has-table.ts'
+import { migrateOffline } from './migrate/offline.ts'
+import { readRecord } from './migrate/record.ts'
 import { BunPostgresDialect, type PostgresOptions } from './postgres.ts'
 import { ReadBarrier } from './read-barrier.ts'
 import type { Schema } from './schema.ts'
@@ -116,7 +116,7 @@ export async function readAccountRevision(db: Db): Promise<number> {
 }
 
 export function isPostgres(db: Db): boolean {
-  return db.getExecutor().adapter instanceof PostgresAdapter
+  return usesPostgres(db as Kysely<unknown>)
 }
 
 /**
@@ -140,36 +140,10 @@ class IntegerPlugin implements KyselyPlugin {
   }
 }
 
-function createMigrator(db: Db): Migrator {
-  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
-}
-
-/** The names of those that have not run, and of those that have and that this version does not know, in their order. */
-export async function compareMigrations(
-  db: Db,
-): Promise<{ pending: string[]; unknown: string[]; isNew: boolean }> {
-  const run = new Set(await readRunMigrations(db))
-  return {
-    pending: Object.keys(migrations).filter((name) => !run.has(name)),
-    unknown: [...run].filter((name) => !Object.hasOwn(migrations, name)).sort(),
-    isNew: run.size === 0,
-  }
-}
-
-/** The names of the migrations that have run, in no order. */
+/** The names of the migrations that have run or begun, in no order. */
 export async function readRunMigrations(db: Db): Promise<string[]> {
-  if (!(await hasTable(db, DEFAULT_MIGRATION_TABLE))) return []
-  const table = sql.table(DEFAULT_MIGRATION_TABLE)
-  const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(db)
-  return rows.map(({ name }) => name)
-}
-
-/** Looks up a single table: Kysely's introspection reads the columns of all tables, which would dominate startup. */
-export async function hasTable(db: Db, name: string): Promise<boolean> {
-  const { rows } = isPostgres(db)
-    ? await sql`select 1 where to_regclass(${name}) is not null`.execute(db)
-    : await sql`select 1 from sqlite_master where type = 'table' and name = ${name}`.execute(db)
-  return rows.length > 0
+  const { required, steps } = await readRecord(db as Kysely<unknown>)
+  return [...new Set([...required, ...steps.keys()])]
 }
 
 const migratedBy = 'migrated_by'
@@ -192,10 +166,13 @@ export async function recordMigratedBy(db: Db): Promise<void> {
     .execute()
 }
 
+/** Runs all migrations in one transaction: nothing else may use the database. */
 export async function migrate(db: Db): Promise<string[]> {
-  const { error, results } = await createMigrator(db).migrateToLatest()
-  if (error) throw new Error('The database could not be migrated.', { cause: error })
-  return (results ?? []).filter((result) => result.status === 'Success').map((result) => result.migrationName)
+  try {
+    return await db.transaction().execute((tx) => migrateOffline(tx as Db as Kysely<unknown>))
+  } catch (error) {
+    throw new Error('The database could not be migrated.', { cause: error })
+  }
 }
 
 /** An unavailable database cannot be closed cleanly. */

@@ -516,6 +516,8 @@ export interface NodeTable {
   id: string
   started_at: string
   seen_at: string
+  /** The last migration that it knows; null for a version that did not record it. */
+  schema: string | null
 }
 
 /** Money held for a request in progress, with all that is needed to settle it when its process is gone. */

@@ -71,7 +71,7 @@ test.each(pairs)('rows of %s are the same after they were loaded into %s', async
   const migrations = (await readRunMigrations(source)).sort()
   await target.transaction().execute(async (tx) => {
     const tables = new TableImport(tx)
-    await tables.createTables(migrations.at(-1) ?? '')
+    await tables.createTables({ upTo: migrations.at(-1) })
     for (const line of exported.rows) {
       const at = line.indexOf(' ')
       await tables.insert(line.slice(0, at), [JSON.parse(line.slice(at)) as EncodedRow])

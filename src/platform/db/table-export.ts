@@ -1,6 +1,6 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
-import { DEFAULT_MIGRATION_LOCK_TABLE, DEFAULT_MIGRATION_TABLE } from 'kysely/migration'
 import { type Db, isPostgres } from './db.ts'
+import { recordTables } from './migrate/record.ts'
 
 /** A table, and the last number its rows were given, if the database counts them. */
 export interface ExportedTable {
@@ -11,11 +11,9 @@ export interface ExportedTable {
 /** Rows of one round trip to PostgreSQL: few, because a stored prompt can be a megabyte. */
 const rowsPerFetch = 100
 
-const migrationTables = [DEFAULT_MIGRATION_TABLE, DEFAULT_MIGRATION_LOCK_TABLE]
-
 /** Every table with data, parents before the tables that refer to them. */
 export async function listTables(db: Db): Promise<ExportedTable[]> {
-  const names = (await listTableNames(db)).filter((name) => !migrationTables.includes(name))
+  const names = (await listTableNames(db)).filter((name) => !recordTables.includes(name))
   const parents = await readParents(db)
   const sequences = await readSequences(db)
   const ordered = new Set<string>()

@@ -1,7 +1,6 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
-import { Migrator } from 'kysely/migration'
 import { type Db, isPostgres } from './db.ts'
-import { migrations } from './migrations/all.ts'
+import { migrateOffline, type OfflineTarget } from './migrate/offline.ts'
 import { type EncodedRow, type EncodedValue, type ExportedTable, listTables } from './table-export.ts'
 
 /** Loads the rows of an export into an empty database. `db` is a transaction: an error leaves nothing behind. */
@@ -16,11 +15,9 @@ export class TableImport {
     this.#db = (db as Kysely<unknown>).withoutPlugins()
   }
 
-  /** Creates the tables as they were after a migration, and removes the rows that migrations add. */
-  async createTables(lastMigration: string): Promise<void> {
-    const migrator = new Migrator({ db: this.#db, provider: { getMigrations: async () => migrations } })
-    const { error } = await migrator.migrateTo(lastMigration)
-    if (error) throw error
+  /** Creates the tables as they were after some migrations, and removes the rows that migrations add. */
+  async createTables(target: OfflineTarget): Promise<void> {
+    await migrateOffline(this.#db, target)
     await this.#disableTriggers()
     for (const { name } of (await listTables(this.#db as Db)).reverse())
       await sql`delete from ${sql.table(name)}`.execute(this.#db)

@@ -1,17 +1,11 @@
-import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import { version } from '../version.ts'
-import {
-  closeDb,
-  compareMigrations,
-  type Db,
-  hasTable,
-  isPostgres,
-  migrate,
-  openDb,
-  readMigratedBy,
-  recordMigratedBy,
-} from './db.ts'
+import { closeDb, type Db, isPostgres, migrate, openDb, readMigratedBy, recordMigratedBy } from './db.ts'
+import { type LiveNode, listLiveNodes } from './migrate/live-nodes.ts'
+import { type MigrationOutcome, migrateOnline, NodesRunningError } from './migrate/online.ts'
+import type { MigrationProgress } from './migrate/progress.ts'
+import { describeSchema, listPending, type PendingMigrations, readRecord } from './migrate/record.ts'
 
 export interface UpgradeOptions {
   url: string
@@ -21,29 +15,73 @@ export interface UpgradeOptions {
 }
 
 /**
- * Migrates the schema, on a connection of its own: a migration may take longer than a request may wait. Fails
- * while a node runs, because one of the previous version would continue with the old tables.
+ * Migrates the schema at a start, unless nodes serve: then it only makes sure that this version can serve with the
+ * schema as it is.
  */
 export async function upgrade(db: Db, { url, nodeTimeoutMs, log }: UpgradeOptions): Promise<void> {
   // In this order: a node that has just migrated sends its first heartbeat afterwards, and leaves nothing pending.
-  const running = isPostgres(db) ? await findRunningNode(db, nodeTimeoutMs) : null
-  const { pending, unknown, isNew } = await compareMigrations(db)
-  await assertNotNewer(db, unknown)
-  if (pending.length === 0) return
-  if (running) throw new Error(formatRunningNode(running, nodeTimeoutMs))
-  const startedAt = performance.now()
-  if (!isNew) log.info({ migrations: pending }, 'database migration started')
-  const connection = openDb(url, { queryTimeoutMs: null })
-  try {
-    await migrate(connection)
-    await recordMigratedBy(connection)
-  } finally {
-    await closeDb(connection)
+  const nodes = isPostgres(db) ? await listLiveNodes(db as Kysely<unknown>, nodeTimeoutMs) : []
+  const pending = await readPending(db)
+  const { isNew, offline, expand, contract } = pending
+  if (offline.length + expand.length + contract.length === 0) return
+  const [node] = nodes
+  if (node) {
+    if (offline.length + expand.length > 0)
+      throw new Error(await describeMissing(db, pending, node, nodeTimeoutMs))
+    log.info({ migrations: contract }, 'run headgate migrate once every node has this version')
+    return
   }
+  const startedAt = performance.now()
+  if (!isNew) log.info({ migrations: [...offline, ...expand, ...contract] }, 'database migration started')
+  const progress = createLogProgress(log)
+  await runMigrations(url, { nodeTimeoutMs, progress })
   if (!isNew) log.info({ ms: Math.round(performance.now() - startedAt) }, 'database migration finished')
 }
 
-/** A version that does not know all migrations of a database would write to tables that have changed. */
+export interface RunOptions {
+  nodeTimeoutMs: number
+  progress: MigrationProgress
+}
+
+/** A connection holds the lock, one migrates, one reads the progress; one is spare. */
+const migrationPoolSize = 4
+
+/** Migrates on connections of its own: a migration may take longer than a request may wait. */
+export async function runMigrations(
+  url: string,
+  { nodeTimeoutMs, progress }: RunOptions,
+): Promise<MigrationOutcome> {
+  const db = openDb(url, { queryTimeoutMs: null, poolSize: migrationPoolSize })
+  try {
+    await readPending(db)
+    const outcome = isPostgres(db)
+      ? await migrateOnline(db as Kysely<unknown>, { nodeTimeoutMs, progress })
+      : { run: await migrate(db), waiting: [] }
+    if (outcome.run.length > 0) await recordMigratedBy(db)
+    return outcome
+  } catch (error) {
+    if (!(error instanceof NodesRunningError)) throw error
+    throw new Error(formatRunningNode(error.node, nodeTimeoutMs))
+  } finally {
+    await closeDb(db)
+  }
+}
+
+/**
+ * For a node that has just sent its first heartbeat: a contract migration that did not see it must be seen by it.
+ */
+export async function assertKnownSchema(db: Db): Promise<void> {
+  if (isPostgres(db)) await readPending(db)
+}
+
+/** Fails if the database requires migrations that this version does not know. */
+export async function readPending(db: Db): Promise<PendingMigrations> {
+  const pending = listPending(await readRecord(db as Kysely<unknown>))
+  await assertNotNewer(db, pending.unknown)
+  return pending
+}
+
+/** A version that does not know what a database requires would write to tables that have changed. */
 async function assertNotNewer(db: Db, unknown: readonly string[]): Promise<void> {
   const schema = unknown.at(-1)
   if (schema === undefined) return
@@ -54,23 +92,28 @@ async function assertNotNewer(db: Db, unknown: readonly string[]): Promise<void>
   )
 }
 
-interface RunningNode {
-  id: string
-  age_ms: number
+async function describeMissing(
+  db: Db,
+  { offline, expand }: PendingMigrations,
+  node: LiveNode,
+  nodeTimeoutMs: number,
+): Promise<string> {
+  if (offline.length > 0) return formatRunningNode(node, nodeTimeoutMs)
+  const { schema } = describeSchema(await readRecord(db as Kysely<unknown>))
+  return `Headgate ${version} needs the migration ${expand.at(-1)}, and the schema is ${schema}. Nodes serve with it (${node.id} is one), so a start does not change it. Run "headgate migrate" of this version, during which they continue to serve, then start it.`
 }
 
-/** Finds a running node by the clock of the database, which all nodes share. */
-async function findRunningNode(db: Db, nodeTimeoutMs: number): Promise<RunningNode | null> {
-  if (!(await hasTable(db, 'nodes'))) return null
-  const { rows } = await sql<RunningNode>`select id, age_ms from (
-      select id, (extract(epoch from clock_timestamp() - cast(seen_at as timestamptz)) * 1000)::bigint as age_ms
-      from nodes) as heartbeats
-    where abs(age_ms) < ${nodeTimeoutMs} order by age_ms limit 1`.execute(db)
-  return rows[0] ?? null
-}
-
-function formatRunningNode({ id, age_ms }: RunningNode, nodeTimeoutMs: number): string {
+function formatRunningNode({ id, ageMs }: LiveNode, nodeTimeoutMs: number): string {
   const toSeconds = (ms: number) => Math.max(0, Math.ceil(ms / 1000))
-  const [age, silent, left] = [age_ms, nodeTimeoutMs, nodeTimeoutMs - age_ms].map(toSeconds)
+  const [age, silent, left] = [ageMs, nodeTimeoutMs, nodeTimeoutMs - ageMs].map(toSeconds)
   return `this version has to migrate it, and ${id} is still running (its last heartbeat is ${age} s old). Stop all nodes, then start this version; a node that was killed counts as stopped ${silent} s after its last heartbeat, which is in ${left} s.`
+}
+
+/** Steps and waits in the log; not every batch. */
+function createLogProgress(log: UpgradeOptions['log']): MigrationProgress {
+  return {
+    onStep: (step) => log.info(step, 'migration step started'),
+    onProgress: () => undefined,
+    onWait: (reason) => log.info({ reason }, 'migration waits'),
+  }
 }

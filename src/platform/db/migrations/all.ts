@@ -1,4 +1,4 @@
-import type { Migration } from 'kysely/migration'
+import type { SchemaMigration } from '../migrate/steps.ts'
 import { foundation } from './001-foundation.ts'
 import { policies } from './002-policies.ts'
 import { inference } from './003-inference.ts'
@@ -51,8 +51,12 @@ import { memberLimits } from './055-member-limits.ts'
 import { owners } from './056-owners.ts'
 import { idempotencyOutcomes } from './058-idempotency-outcomes.ts'
 import { endedSessions } from './059-ended-sessions.ts'
+import { nodeSchemas } from './061-node-schemas.ts'
 
-export const migrations: Record<string, Migration> = {
+/** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
+export const lastOfflineMigration = '059-ended-sessions'
+
+export const migrations: Record<string, SchemaMigration> = {
   '001-foundation': foundation,
   '002-policies': policies,
   '003-inference': inference,
@@ -105,4 +109,5 @@ export const migrations: Record<string, Migration> = {
   '056-owners': owners,
   '058-idempotency-outcomes': idempotencyOutcomes,
   '059-ended-sessions': endedSessions,
+  '061-node-schemas': nodeSchemas,
 }
