@@ -1,4 +1,4 @@
-// `npm test`: installs dependencies, checks types, lint, format and shape, and runs the tests on both databases.
+// `npm test`: installs dependencies, checks types, lint, format, shape and migrations, and runs the tests on both databases.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
@@ -116,6 +116,7 @@ function listChecks() {
       [tool('@biomejs/biome', 'bin/biome'), 'check', '--no-errors-on-unmatched', ...linted],
     ],
     ['shape', bun, ['scripts/shape.ts']],
+    ['migrations', bun, ['scripts/migrations.ts']],
   ].filter(Boolean)
 }
 

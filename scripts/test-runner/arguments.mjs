@@ -9,7 +9,7 @@ npm test -- <path> -t <pattern>       only tests whose name matches
 --repeat <n>          n times in a row
 --workers <n>         processes that run files (default: three for two cores)
 --update-timings      writes test/timings.json, by which the longest files start first
---checks-only         types, lint, format and shape, without tests
+--checks-only         types, lint, format, shape and migrations, without tests
 `
 
 const flags = {

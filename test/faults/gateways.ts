@@ -40,27 +40,42 @@ export class FaultScenario {
   }
 
   /** Each node of an installation has its own data directory. */
-  async start(node = 'first'): Promise<GatewayProcess> {
-    const gateway = this.launch(node)
+  async start(node = 'first', program?: string[]): Promise<GatewayProcess> {
+    const gateway = this.launch(node, program)
     await gateway.ready
     return gateway
   }
 
-  launch(node = 'first'): GatewayProcess {
+  launch(node = 'first', program?: string[]): GatewayProcess {
+    const gateway = new GatewayProcess(this.#environmentOf(node), program)
+    this.#running.add(gateway)
+    void gateway.exited.then(() => this.#running.delete(gateway))
+    return gateway
+  }
+
+  /** Runs a command of the node, until it has ended or is killed. */
+  command(node: string, command: string[]): Bun.Subprocess<'ignore', 'pipe', 'pipe'> {
+    return Bun.spawn(command, {
+      cwd: tmpdir(),
+      env: { ...baseEnvironment(), ...this.#environmentOf(node) },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+  }
+
+  #environmentOf(node: string): Record<string, string> {
     const dataDir = join(this.#folder, node)
     mkdirSync(dataDir, { recursive: true })
     const isFile = this.databaseUrl.startsWith('/')
-    const gateway = new GatewayProcess({
+    return {
       HEADGATE_DATA_DIR: dataDir,
       HEADGATE_CONFIG: this.#settings,
       HEADGATE_KILL_FILE: this.killFile,
       ...(this.silentMs !== null && { HEADGATE_SILENT_MS: String(this.silentMs) }),
       ...(this.leaseMs !== null && { HEADGATE_LEASE_MS: String(this.leaseMs) }),
       DATABASE_URL: isFile ? `sqlite:${this.databaseUrl}` : this.databaseUrl,
-    })
-    this.#running.add(gateway)
-    void gateway.exited.then(() => this.#running.delete(gateway))
-    return gateway
+    }
   }
 
   /** Counts the settlements of a node that are on disk and not in the database. */
@@ -109,6 +124,21 @@ function findProgram(): string[] {
 /** Compiling hot functions takes a third of the CPU time of a process that serves a few requests. */
 const shortLived = { BUN_JSC_useDFGJIT: 'false' }
 
+function baseEnvironment(): Record<string, string | undefined> {
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: process.env.HOME ?? '',
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    ...runtimeSettings,
+    ...(!isLong && shortLived),
+    HEADGATE_MANAGEMENT_KEY: managementKey,
+    HEADGATE_SECRET_KEY: 'secret-key-of-the-fault-suite',
+    HEADGATE_INITIAL_CREDITS: '100000',
+    TEST_FAULT_PROGRAM: process.env.TEST_FAULT_PROGRAM,
+  }
+}
+
 /** A gateway in a separate process, which can be killed. */
 export class GatewayProcess {
   readonly #process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
@@ -117,22 +147,10 @@ export class GatewayProcess {
   log = ''
   url = ''
 
-  constructor(environment: Record<string, string>) {
-    this.#process = Bun.spawn([...findProgram(), 'serve'], {
+  constructor(environment: Record<string, string>, program = findProgram()) {
+    this.#process = Bun.spawn([...program, 'serve'], {
       cwd: tmpdir(),
-      env: {
-        PATH: process.env.PATH ?? '',
-        HOME: process.env.HOME ?? '',
-        PORT: '0',
-        LOG_LEVEL: 'warn',
-        ...runtimeSettings,
-        ...(!isLong && shortLived),
-        HEADGATE_MANAGEMENT_KEY: managementKey,
-        HEADGATE_SECRET_KEY: 'secret-key-of-the-fault-suite',
-        HEADGATE_INITIAL_CREDITS: '100000',
-        TEST_FAULT_PROGRAM: process.env.TEST_FAULT_PROGRAM,
-        ...environment,
-      },
+      env: { ...baseEnvironment(), ...environment },
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'pipe',

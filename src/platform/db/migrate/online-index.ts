@@ -1,11 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { buildIndex, type IndexDefinition } from './steps.ts'
 
-interface IndexState {
-  isValid: boolean
-  isPartitioned: boolean
-}
-
 /**
  * Builds an index while requests write to its table. One that an interruption left half-built is dropped first. `db` is
  * a connection outside of a transaction.
@@ -16,10 +11,21 @@ export async function buildIndexOnline(db: Kysely<unknown>, index: IndexDefiniti
 }
 
 async function buildOnTable(db: Kysely<unknown>, index: IndexDefinition): Promise<void> {
+  await cancelBuilds(db, index.table)
   const state = await readIndex(db, index.name)
   if (state?.isValid) return
   if (state) await sql`drop index concurrently ${sql.ref(index.name)}`.execute(db)
   await buildIndex(db, index, { isConcurrent: true }).execute(db)
+}
+
+const cancelPollMs = 200
+
+/** The server continues to build an index after the process that began it was killed. */
+async function cancelBuilds(db: Kysely<unknown>, table: string): Promise<void> {
+  const cancel = () =>
+    sql`select pg_cancel_backend(pid) from pg_stat_progress_create_index
+      where datname = current_database() and relid = to_regclass(${table})`.execute(db)
+  while ((await cancel()).rows.length > 0) await Bun.sleep(cancelPollMs)
 }
 
 /** The index of a partitioned table is valid once each partition has its own. */
@@ -35,7 +41,7 @@ async function buildOnPartitions(db: Kysely<unknown>, index: IndexDefinition): P
   }
 }
 
-async function readIndex(db: Kysely<unknown>, name: string): Promise<IndexState | undefined> {
+async function readIndex(db: Kysely<unknown>, name: string): Promise<{ isValid: boolean } | undefined> {
   const { rows } = await sql<{
     is_valid: boolean
     kind: string
@@ -44,7 +50,7 @@ async function readIndex(db: Kysely<unknown>, name: string): Promise<IndexState 
     db,
   )
   const [row] = rows
-  return row && { isValid: row.is_valid, isPartitioned: row.kind === 'I' }
+  return row && { isValid: row.is_valid }
 }
 
 async function isPartitioned(db: Kysely<unknown>, table: string): Promise<boolean> {

@@ -61,10 +61,18 @@ export interface SteppedMigration {
   steps: readonly Step[]
   /**
    * For what the previous version could not live with: it runs once every node knows it, and versions that do not know it
-   * do not start afterwards. `after` names the migration of an earlier release that made it possible.
+   * do not start afterwards.
    */
-  contract?: { after: string }
+  contract?: Contract
+  /** The reason why the previous version can live with statements that `scripts/migrations.ts` rejects. */
+  isCompatibleBecause?: string
 }
+
+/**
+ * What made it possible: `after`, a migration of an earlier release, whose result this version has used since; or, without
+ * one, how this version serves with both schemas.
+ */
+export type Contract = { after: string } | { servesBoth: string }
 
 /** One with `up` is a single step in a transaction. */
 export type SchemaMigration = Migration | SteppedMigration
