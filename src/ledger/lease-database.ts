@@ -70,7 +70,8 @@ export interface LeaseDatabase {
   readFlushed(ids: readonly string[]): Promise<ReadonlyMap<string, number>>
   /**
    * Ends journals of processes that have ended, with their leases. Requests that were in progress get rows, by which
-   * recovery finds them, without an amount. Returns the nodes that these processes were.
+   * recovery finds them; without an amount if the leases that covered them were taken over. Returns the nodes that these
+   * processes were.
    */
   retire(ids: readonly string[], interrupted: InterruptedRequests, now: string): Promise<string[]>
   close(): Promise<void>

@@ -1,8 +1,8 @@
 import type { Batch, BatchConnection, Row } from '../platform/db/batch.ts'
 import { buildListQuery } from '../platform/db/statements.ts'
-import type { Amounts } from './amounts.ts'
-import { emptyDraft } from './draft.ts'
-import type { AdmitOperation, LeaseOperation, LedgerOperation } from './engine.ts'
+import { type Amounts, noAmounts } from './amounts.ts'
+import { decodeDraft, emptyDraft } from './draft.ts'
+import type { AdmitOperation, EncodedHold, LeaseOperation, LedgerOperation } from './engine.ts'
 import { allowanceShare } from './lease.ts'
 import {
   type InterruptedRequests,
@@ -15,7 +15,7 @@ import { leasePattern, newLeaseId } from './lease-id.ts'
 import type { Hold } from './ledger-state.ts'
 import { type LeaseOutcome, PostgresTransaction } from './postgres-transaction.ts'
 import { createRelease } from './settlement.ts'
-import { decodeHold, insertHolds } from './tables.ts'
+import { decodeHold } from './tables.ts'
 
 type Operations = readonly (LedgerOperation | LeaseOperation)[]
 
@@ -119,11 +119,15 @@ export class PostgresLeases implements LeaseDatabase {
 
   retire(ids: readonly string[], interrupted: InterruptedRequests, now: string): Promise<string[]> {
     return this.#background.transact(async (batch) => {
-      const select = 'select id, node_id from ledger_journals where id in ($) for update'
-      const journals = (await batch.rows(buildListQuery(select, ids))).map(decodeJournal)
-      await insertInterrupted(batch, interrupted)
-      await endJournals(batch, journals, now)
+      const select = 'select id, node_id, taken_at from ledger_journals where id in ($) for update'
+      const rows = await batch.rows(buildListQuery(select, ids))
+      const journals = rows.map(decodeJournal)
       const nodeIds = journals.map(({ nodeId }) => nodeId)
+      const own = new Set(
+        rows.filter(({ taken_at }) => taken_at === null).map(({ node_id }) => String(node_id)),
+      )
+      await endJournals(batch, journals, now)
+      await placeInterrupted(batch, interrupted, own, now)
       await batch.run(buildListQuery('delete from nodes where id in ($)', nodeIds))
       return [...new Set([...nodeIds, ...interrupted.holds.map(([, owner]) => owner)])]
     })
@@ -185,7 +189,13 @@ async function releaseHolds(batch: Batch, rows: readonly Row[], now: string): Pr
   await new PostgresTransaction(batch, now).run(rows.map(({ id }) => createRelease(String(id), '')))
 }
 
-async function insertInterrupted(batch: Batch, { holds, checkpoints }: InterruptedRequests): Promise<void> {
+/** `own`: the nodes whose leases nobody has taken over. They covered the holds, and end in the same transaction. */
+async function placeInterrupted(
+  batch: Batch,
+  { holds, checkpoints }: InterruptedRequests,
+  own: ReadonlySet<string>,
+  now: string,
+): Promise<void> {
   const ids = holds.map(([id]) => id)
   const known = await batch.rows([
     ...buildListQuery('select id from holds where id in ($)', ids),
@@ -193,10 +203,24 @@ async function insertInterrupted(batch: Batch, { holds, checkpoints }: Interrupt
   ])
   const knownIds = new Set(known.map(({ id }) => String(id)))
   const unknown = holds.filter(([id]) => !knownIds.has(id))
-  const rows = unknown.map(([id, owner, subjects, , , ...rest]) => [id, owner, subjects, '0', '0', ...rest])
+  if (unknown.length > 0)
+    await new PostgresTransaction(batch, now).run(unknown.map((hold) => toAdmission(hold, own.has(hold[1]))))
   const update = 'update holds set checkpoint = $1 where id = $2'
-  await batch.run([
-    ...insertHolds.forRows(rows),
-    ...checkpoints.entries().map(([id, checkpoint]) => ({ sql: update, values: [checkpoint, id] })),
-  ])
+  await batch.run([...checkpoints].map(([id, checkpoint]) => ({ sql: update, values: [checkpoint, id] })))
+}
+
+function toAdmission(
+  [id, owner, subjects, amount, byok, day, expiresAt, draft]: EncodedHold,
+  isCovered: boolean,
+): AdmitOperation {
+  const amounts = isCovered ? { amount: BigInt(amount), byok: BigInt(byok) } : noAmounts
+  const request = { id, subjects: subjects.split(' '), day, limits: [], free: null, ...amounts }
+  return {
+    op: 'admit',
+    organizationId: '',
+    owner,
+    expiresAt,
+    draft: decodeDraft(JSON.stringify(draft)),
+    request,
+  }
 }

@@ -327,27 +327,30 @@ class DatabaseLink implements LeaseDatabase {
 
   retire(ids: readonly string[], interrupted: InterruptedRequests): Promise<string[]> {
     return this.#call((database) => {
+      const own = new Set<string>()
+      for (const id of ids) {
+        const journal = database.journals.get(id)
+        if (!journal) continue
+        if (!journal.isTaken) own.add(journal.nodeId)
+        endJournal(database, id, journal.nodeId, this.#world.now)
+        database.heartbeats.delete(journal.nodeId)
+      }
       for (const hold of interrupted.holds) {
-        const [id, owner, subjects, , , holdDay] = hold
+        const [id, owner, subjects, amount, , holdDay] = hold
         if (database.state.holds.has(id) || database.generations.has(id)) continue
+        const held = own.has(owner) ? BigInt(amount) : 0n
         const request = {
           id,
           subjects: subjects.split(' '),
           day: holdDay,
           limits: [],
           free: null,
-          amount: 0n,
+          amount: held,
           byok: 0n,
         }
         const draft = { ...emptyDraft, generation: { ...emptyGeneration, id } }
         const op = { op: 'admit', organizationId: 'one', owner, expiresAt: '', draft, request } as const
         database.transact([op], this.#world.now)
-      }
-      for (const id of ids) {
-        const journal = database.journals.get(id)
-        if (!journal) continue
-        endJournal(database, id, journal.nodeId, this.#world.now)
-        database.heartbeats.delete(journal.nodeId)
       }
       return []
     })
