@@ -24,6 +24,8 @@ import type { Spool } from './spool.ts'
 
 /** Time by which the database may be behind. */
 const roundMs = 250
+/** Charges that are written together at most: encoding them holds the event loop. */
+const roundSize = 32
 const retryMs = 1000
 /** Above this, no new work is accepted. */
 const maxUnflushedBytes = 1024 * 1024 * 1024
@@ -57,6 +59,8 @@ export class LeasedEngine implements LedgerEngine {
   readonly #takeover: LeaseTakeover
   #encoder = new SegmentEncoder({ hasMeters: true })
   #cancelTimer: (() => void) | null = null
+  /** Charges since the last round. */
+  #charges = 0
   #isClosing = false
   #endedNodes: readonly string[] = []
 
@@ -80,6 +84,7 @@ export class LeasedEngine implements LedgerEngine {
       time,
       onCut: () => {
         this.#encoder = new SegmentEncoder({ hasMeters: true })
+        this.#charges = 0
       },
     })
     this.#grants = new LeaseGrants({
@@ -169,6 +174,7 @@ export class LeasedEngine implements LedgerEngine {
       const lease = this.#book.settle(op)
       if (!lease) return undefined
       touched.add(lease)
+      this.#charges++
       lines.push(this.#encoder.encodeSettlement(op))
       return null
     }
@@ -197,7 +203,7 @@ export class LeasedEngine implements LedgerEngine {
     } catch {
       isWritten = false
     }
-    this.#schedule(this.#journal.isSegmentFull ? 0 : roundMs)
+    this.#schedule(this.#journal.isSegmentFull || this.#charges >= roundSize ? 0 : roundMs)
     if (!isSettled) return null
     const { written } = this.#rounds
     if (isShared || !isWritten) return this.#writeSoon(written)
