@@ -47,8 +47,10 @@ import { createRouting } from './inference/routing/sharing.ts'
 import { HtmlReader } from './inference/web/html-reader.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './jobs.ts'
 import { JournalError } from './ledger/journal-segment.ts'
+import { LeasedEngine } from './ledger/leased-engine.ts'
 import { Ledger } from './ledger/ledger.ts'
-import { PostgresEngine } from './ledger/postgres-engine.ts'
+import { NodeJournal } from './ledger/node-journal.ts'
+import { PostgresLeases } from './ledger/postgres-leases.ts'
 import { ClusterNode, migrationLeaseMs } from './ledger/recovery.ts'
 import { Spool } from './ledger/spool.ts'
 import { SqliteEngine } from './ledger/sqlite-engine.ts'
@@ -99,10 +101,10 @@ export async function openGateway(
   const db = await openDatabase(config, { vault, log, queryTimeoutMs })
   const catalogState = await openCatalog({ config, settings, vault, log, db })
   const [metrics, timer] = [new Metrics(), new CoarseTimer()]
-  const ledger = createLedger(config, clock, log, () => gateway.settings)
+  const node = new ClusterNode(!isPostgresUrl(config.databaseUrl))
+  const ledger = createLedger({ config, clock, log, nodeId: node.id, settings: () => gateway.settings })
   setReadBarrier(db, () => ledger.flush())
   const responseCache = new ByteCache()
-  const node = new ClusterNode(!isPostgresUrl(config.databaseUrl))
   const sharedState = await openSharedState(config.redis, log, () => node.liveNodes)
   registerGauges(metrics, { ledger, responseCache, ...sharedState })
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
@@ -191,16 +193,31 @@ function warnUnusableCredentials({ catalog, log }: Pick<Gateway, 'catalog' | 'lo
   }
 }
 
-function createLedger(
-  { databaseUrl, dataDir }: Config,
-  clock: Clock,
-  log: Logger,
-  settings: () => Gateway['settings'],
-): Ledger {
+interface LedgerParts extends Pick<Gateway, 'config' | 'clock' | 'log'> {
+  nodeId: string
+  settings: () => Gateway['settings']
+}
+
+function createLedger({
+  config: { databaseUrl, dataDir },
+  clock,
+  log,
+  nodeId,
+  settings,
+}: LedgerParts): Ledger {
   const isRelaxed = () => settings().ledger.durability === 'relaxed'
-  const engine = isPostgresUrl(databaseUrl)
-    ? new PostgresEngine(new PostgresBatchConnection(databaseUrl, isRelaxed), new Spool(dataDir, log))
-    : new SqliteEngine(databaseUrl, clock, log, isRelaxed)
+  if (!isPostgresUrl(databaseUrl))
+    return new Ledger(new SqliteEngine(databaseUrl, clock, log, isRelaxed), clock, log)
+  const connect = () => new PostgresBatchConnection(databaseUrl, isRelaxed)
+  const engine = new LeasedEngine({
+    database: new PostgresLeases(connect(), connect()),
+    journal: new NodeJournal(dataDir),
+    spool: new Spool(dataDir, log),
+    nodeId,
+    clock,
+    log,
+    isRelaxed,
+  })
   return new Ledger(engine, clock, log)
 }
 

@@ -3,6 +3,7 @@ import { type Db, isPostgres, runInSnapshot } from '../platform/db/db.ts'
 import type { MeterTable } from '../platform/db/schema.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
 import { jobOwner } from './engine.ts'
+import { leasePattern } from './lease-id.ts'
 import { addToCounter, type Meter, newMeter, type Window, windowNames } from './meter.ts'
 
 /** An invariant, how many rows were checked, and which violate it. */
@@ -282,14 +283,14 @@ async function loadTotals(db: Db): Promise<LedgerTotals> {
   const { rows } = await sql<LedgerTotals>`select
     (select count(*) from ledger_entries) as entries,
     (select count(*) from generations) as generations,
-    (select count(*) from holds) as holds,
+    (select count(*) from holds where id not like ${leasePattern}) as holds,
     (select count(*) from generations where flag = 'unrecovered') as unrecovered,
     (select coalesce(sum(hold_nanos), 0) from generations where flag = 'unrecovered') as unrecovered_nanos,
     (select coalesce(sum(amount_nanos), 0) from ledger_entries
       where account = 'credits' and kind <> 'charge') as credits_nanos,
     (select coalesce(-sum(amount_nanos), 0) from ledger_entries
       where account = 'credits' and kind = 'charge') as spent_nanos,
-    (select coalesce(sum(amount_nanos), 0) from holds) as held_nanos,
+    (select coalesce(sum(amount_nanos), 0) from holds where id not like ${leasePattern}) as held_nanos,
     (select coalesce(sum(amount_nanos), 0) from ledger_entries where account = 'credits') as balance_nanos`.execute(
     db,
   )

@@ -46,7 +46,7 @@ export async function findLateSettlements(
   const rows = new Map((await batch.rows(buildListQuery(select, ids))).map((row) => [String(row.id), row]))
   const late = ops.filter((op) => {
     const row = rows.get(op.id)
-    return row ? isSettledForAnother(row) : isRecent(op, now)
+    return row ? isSettledForAnother(row) : op.isLeftover || isRecent(op, now)
   })
   if (late.length === 0) return lateSettlements
   const unrolled = await lockUnrolled(batch, late)

@@ -1,14 +1,17 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, expect, test } from 'bun:test'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { pino } from 'pino'
 import { closeScenarios, createScenario } from '../../test/faults/gateways.ts'
 import { createRandom, isLong, printTotals, testTimeoutMs } from '../../test/faults/options.ts'
 import { findLedgerProblems, readLedgerSnapshot } from '../../test/faults/reconciliation.ts'
 import { toGenerationRecord } from '../../test/support/generations.ts'
 import { databaseKinds } from '../../test/support/harness.ts'
-import { closeDb, isPostgresUrl, migrate, openDb } from '../platform/db/db.ts'
+import { requestHolds } from '../../test/support/holds.ts'
+import type { Batch, BatchConnection } from '../platform/db/batch.ts'
+import { closeDb, type Db, isPostgresUrl, migrate, openDb } from '../platform/db/db.ts'
 import { emptyGeneration } from '../platform/db/generation-table.ts'
 import { PostgresBatchConnection } from '../platform/db/postgres-batch.ts'
 import { systemClock } from '../platform/time/clock.ts'
@@ -19,18 +22,25 @@ import type {
   ExchangeOperation,
   LedgerEngine,
   LedgerOperation,
+  OperationResult,
   Settlement,
 } from './engine.ts'
 import { listSegmentFiles } from './journal-segment.ts'
+import { LeasedEngine } from './leased-engine.ts'
 import { meterSubjects } from './meter-subjects.ts'
-import { PostgresEngine } from './postgres-engine.ts'
+import { NodeJournal } from './node-journal.ts'
+import { PostgresLeases } from './postgres-leases.ts'
 import { Spool } from './spool.ts'
 import { SqliteEngine } from './sqlite-engine.ts'
 
 const batches = isLong ? 2000 : 60
 const maxBatchSize = 40
-/** Daily limit of a key. */
-const budget = 1000n
+/** Daily limits of the keys: with the last, leases cover most holds. */
+const budgets = new Map([
+  [1, 1000n],
+  [2, 20_000n],
+  [3, 1_000_000n],
+])
 const batchesPerDay = 20
 const firstDay = '2027-12-20'
 const dayMs = 86_400_000
@@ -65,7 +75,13 @@ class Requests {
     const keyId = organizationId === 'one' ? pick([1, 2]) : 3
     const key = meterSubjects.key(keyId)
     const id = `gen-${String(++this.#count).padStart(8, '0')}`
-    const limit = { kind: 'key', subject: key, window: 'day', includeByok: false, amount: budget } as const
+    const limit = {
+      kind: 'key',
+      subject: key,
+      window: 'day',
+      includeByok: false,
+      amount: budgets.get(keyId) ?? 0n,
+    } as const
     return {
       op: 'admit',
       organizationId,
@@ -168,11 +184,102 @@ const blank = {
   ...{ status: 'completed', region: 'global', dialect: 'chat', upstream_dialect: 'chat' },
 } as const
 
-function openEngine(url: string): LedgerEngine {
-  const log = pino({ level: 'silent' })
-  if (isPostgresUrl(url))
-    return new PostgresEngine(new PostgresBatchConnection(url), new Spool(tmpdir(), log))
-  return new SqliteEngine(url, systemClock, log)
+const log = pino({ level: 'silent' })
+
+/** An engine, and how its process may end. */
+interface RunningEngine {
+  engine: LedgerEngine
+  /** Ends it at once; returns the path by which the next one continues. */
+  crash: () => Promise<string>
+}
+
+let crashes = 0
+
+async function openEngine(url: string, folder: string): Promise<RunningEngine & { folder: string }> {
+  const running = isPostgresUrl(url) ? openLeasedEngine(url, folder) : openSqliteEngine(url)
+  const { engine } = running
+  await engine.open(async (settlements) => void (await engine.run(settlements, now)))
+  return { ...running, folder }
+}
+
+function openSqliteEngine(path: string): RunningEngine {
+  const engine = new SqliteEngine(path, systemClock, log)
+  const crash = async () => {
+    // Named by a counter: a name made from the last copy's would outgrow what a file system takes.
+    const copy = `${path.replace(/-\d+$/, '')}-${++crashes}`
+    copyAsCrashed(path, copy)
+    await engine.close()
+    return copy
+  }
+  return { engine, crash }
+}
+
+function openLeasedEngine(url: string, folder: string): RunningEngine {
+  const connections = [new CuttableConnection(url), new CuttableConnection(url)] as const
+  const engine = new LeasedEngine({
+    database: new PostgresLeases(...connections),
+    journal: new NodeJournal(folder),
+    spool: new Spool(folder, log),
+    nodeId: 'node',
+    clock: systemClock,
+    log,
+    isRelaxed: () => false,
+  })
+  const crash = async () => {
+    for (const connection of connections) await connection.cut()
+    const copy = mkdtempSync(join(tmpdir(), 'headgate-crashed-'))
+    for (const file of listSegmentFiles(join(folder, 'node'))) copyFileSync(file, join(copy, basename(file)))
+    return copy
+  }
+  return { engine, crash }
+}
+
+/** A connection that a crash ends. */
+class CuttableConnection implements BatchConnection {
+  readonly #inner: PostgresBatchConnection
+  #current: Promise<unknown> = Promise.resolve()
+  #isCut = false
+
+  constructor(url: string) {
+    this.#inner = new PostgresBatchConnection(url)
+  }
+  transact<T>(work: (batch: Batch) => Promise<T>): Promise<T> {
+    const result = this.#isCut
+      ? Promise.reject(new Error('the connection is cut'))
+      : this.#inner.transact(work)
+    this.#current = result.catch(() => undefined)
+    return result
+  }
+  async cut(): Promise<void> {
+    this.#isCut = true
+    await this.#current
+    await this.#inner.close()
+  }
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+}
+
+/** Runs operations again that wait for leases to be returned. */
+async function runAll(engine: LedgerEngine, ops: readonly LedgerOperation[]): Promise<OperationResult[]> {
+  const { results, durable } = await engine.run(ops, now)
+  await durable
+  for (let tries = 0; results.includes('recalling'); tries++) {
+    expect(tries).toBeLessThan(100)
+    await Bun.sleep(20)
+    const waiting = ops.filter((_, index) => results[index] === 'recalling')
+    const again = (await engine.run(waiting, now)).results
+    for (const [index, result] of results.entries())
+      if (result === 'recalling') results[index] = again.shift() ?? null
+  }
+  return results
+}
+
+/** The holds of interrupted requests have no amount any more. */
+async function adoptInterrupted(db: Db, { open }: Requests): Promise<void> {
+  const rows = await requestHolds(db).select(['id', 'amount_nanos']).execute()
+  const amounts = new Map(rows.map(({ id, amount_nanos }) => [id, amount_nanos]))
+  for (const { request } of open) request.amount = amounts.get(request.id) ?? request.amount
 }
 
 /** Copies what a crash at this moment leaves: the journal as it is now, and the database at most as far. */
@@ -202,33 +309,35 @@ for (const kind of databaseKinds) {
         .values(organizations.map((id) => ({ id, name: id, ...created })))
         .execute()
       const requests = new Requests()
-      let engine = openEngine(databaseUrl)
+      let running = await openEngine(databaseUrl, mkdtempSync(join(tmpdir(), 'headgate-engine-')))
       let operations = 0
       let replays = 0
-      let crashes = 0
+      let leases = 0
       for (let count = 0; count < batches; count++) {
         const ops = requests.batch()
         if (ops.length === 0) continue
-        const { results } = await engine.run(ops, now)
+        const results = await runAll(running.engine, ops)
+        requests.recordResults(ops, results)
         if (random() < 0.2) {
-          if (kind === 'sqlite' && random() < 0.5) {
-            // Named by a counter: a name made from the last copy's would outgrow what a file system takes.
-            const copy = `${scene.databaseUrl}-${++crashes}`
-            copyAsCrashed(databaseUrl, copy)
-            databaseUrl = copy
+          if (random() < 0.5) {
+            const left = await running.crash()
+            if (kind === 'sqlite') databaseUrl = left
+            running = await openEngine(databaseUrl, kind === 'sqlite' ? running.folder : left)
+            if (kind === 'postgres') await adoptInterrupted(db, requests)
+          } else {
+            await running.engine.close()
+            running = await openEngine(databaseUrl, running.folder)
           }
-          await engine.close()
-          engine = openEngine(databaseUrl)
-          await engine.open(async () => undefined)
         }
         if (random() < 0.3) {
           const admitted = ops.filter((_, index) => results[index] === null)
-          await engine.run(asRetry(admitted), now)
+          await runAll(running.engine, asRetry(admitted))
           replays++
         }
-        requests.recordResults(ops, results)
         operations += ops.length
+        if (running.engine instanceof LeasedEngine) leases = Math.max(leases, running.engine.leases.count)
       }
+      const { engine } = running
       await engine.close()
       await closeDb(db)
       const ledger = await readLedgerSnapshot(databaseUrl)
@@ -242,10 +351,12 @@ for (const kind of databaseKinds) {
         const held = requests.open.filter(({ request }) => request.subjects.includes(meter.subject))
         expect(meter.held_total_nanos).toBe(held.reduce((sum, { request }) => sum + request.amount, 0n))
         if (meter.subject.startsWith('key:')) {
+          const budget = budgets.get(Number(meter.subject.slice('key:'.length))) ?? 0n
           expect(meter.day_nanos + meter.held_day_nanos <= budget).toBe(true)
         }
       }
       expect(requests.rejected).toBeGreaterThan(0)
+      if (kind === 'postgres') expect(leases).toBeGreaterThan(0)
       const { rejected, settled } = requests
       printTotals(`the engine on ${kind}`, {
         operations,

@@ -2,7 +2,7 @@ import type { Statement } from '../platform/db/batch.ts'
 import type { Amounts } from './amounts.ts'
 import { type Draft, type EncodedDraft, encodeDraft } from './draft.ts'
 import type { GenerationRecord } from './generation.ts'
-import type { Hold, HoldRequest, LedgerState, Rejection } from './ledger-state.ts'
+import type { Hold, HoldRequest, LeaseRequest, LedgerState, Limit, Rejection } from './ledger-state.ts'
 
 /**
  * The owner of the holds of jobs. A job outlives every node, so its hold is never an orphan and never expires: the job
@@ -47,6 +47,10 @@ export interface Settlement {
   meteredIn: Pick<Hold, 'subjects' | 'day'> | null
   /** Written in the same transaction. */
   extraStatements: readonly Statement[]
+  /** Its client may refer to it on another node: it is in the database before it is acknowledged. */
+  isShared?: boolean
+  /** It was acknowledged by a process that has ended, and its hold may never have reached the database. */
+  isLeftover?: boolean
   isRetry?: boolean
 }
 
@@ -57,13 +61,40 @@ export interface CheckpointOperation {
   checkpoint: string
 }
 
+/** Reserves an amount that a node may hold without the database. */
+export interface GrantLeaseOperation extends LeaseRequest {
+  op: 'grant lease'
+  /** The node. */
+  owner: string
+}
+
+/** Writes what a node did within its lease. */
+export interface UseLeaseOperation {
+  op: 'use lease'
+  id: string
+  subjects: readonly string[]
+  day: string
+  limits: readonly Limit[]
+  /** Requests that are still in progress. */
+  admits: readonly AdmitOperation[]
+  settlements: readonly Settlement[]
+  /** The settlements whose holds were written before. */
+  writtenHolds: ReadonlySet<string>
+  returned: Amounts
+  /** Nothing of the lease is in use. */
+  isLast: boolean
+}
+
+export type LeaseOperation = GrantLeaseOperation | UseLeaseOperation
+
 export type LedgerOperation = AdmitOperation | ExchangeOperation | Settlement | CheckpointOperation
 
 /**
  * Null when the operation was carried out. Otherwise why it was rejected, or that its hold was settled before:
- * by the same settlement, or by that of another node, which it corrected.
+ * by the same settlement, or by that of another node, which it corrected. `recalling`: what leases reserve is being
+ * returned, and it should be run again a moment later.
  */
-export type OperationResult = Rejection | 'closed before' | 'corrected' | null
+export type OperationResult = Rejection | 'closed before' | 'corrected' | 'recalling' | null
 
 export interface BatchOutcome {
   results: OperationResult[]
@@ -90,12 +121,18 @@ export interface LedgerEngine {
   readonly fullSince: number | null
   /** Bytes of what was run and is not in the database yet; null without a journal. */
   readonly unflushedBytes: number | null
+  /** The nodes that earlier processes with the same data directory were. */
+  readonly endedNodes?: readonly string[]
   /** Recovers what an earlier process left; `deliver` runs the settlements that process could not commit. */
   open(deliver: (settlements: Settlement[]) => Promise<void>): Promise<void>
   /** Decides at once if everything is in memory, and otherwise not: then the operation has to be run. */
   admitNow(op: AdmitOperation): OperationResult | undefined
+  /** Whether the operation needs nothing of the database: it is neither delayed nor stopped by it. */
+  isLocal?(op: LedgerOperation): boolean
   /** Runs a batch; returns without a promise if everything is in memory. */
   run(ops: readonly LedgerOperation[], now: string): BatchOutcome | Promise<BatchOutcome>
+  /** Takes over what dead nodes have reserved; returns how many nodes that were. */
+  takeOverLeases?(): Promise<number>
   /** Resolves when settlements that cannot be committed now survive the end of this process. */
   spool(settlements: readonly Settlement[]): Promise<void>
   /** Discards a settlement that can never be committed. */
@@ -111,7 +148,9 @@ export function holdRequestsOf(op: LedgerOperation): HoldRequest[] {
 }
 
 /** The holds that must be loaded before an operation. */
-export function holdIdsOf(op: LedgerOperation): string[] {
+export function holdIdsOf(op: LedgerOperation | LeaseOperation): string[] {
+  if (op.op === 'grant lease') return [op.id]
+  if (op.op === 'use lease') return [op.id, ...op.writtenHolds]
   if (op.op === 'settle') return [op.id]
   if (op.op === 'exchange')
     return op.isRetry ? [...op.releases, ...op.admits.map(({ request }) => request.id)] : [...op.releases]
@@ -119,8 +158,12 @@ export function holdIdsOf(op: LedgerOperation): string[] {
 }
 
 /** The meters that must be loaded before operations, once their holds are. */
-export function collectSubjects(state: LedgerState, ops: readonly LedgerOperation[]): string[] {
+export function collectSubjects(
+  state: LedgerState,
+  ops: readonly (LedgerOperation | LeaseOperation)[],
+): string[] {
   const lists = ops.map((op) => {
+    if (op.op === 'grant lease' || op.op === 'use lease') return op.subjects
     if (op.op === 'admit') return op.request.subjects
     if (op.op === 'exchange') {
       const released = op.releases.flatMap((id) => state.holds.get(id)?.subjects ?? [])

@@ -138,3 +138,24 @@ export function readUsage(row: Pick<GenerationTable, BucketColumn>): Usage {
   for (const [column, bucket] of buckets) usage[bucket] = row[column]
   return usage
 }
+
+/** Decodes a record into the columns of this version: another one may have written the file. */
+export function decodeRecord(columns: readonly string[], values: readonly unknown[]): GenerationRecord {
+  const read = (column: GenerationColumn) => {
+    const index = columns.indexOf(column)
+    return index < 0 ? encodeEmpty(column) : values[index]
+  }
+  return {
+    draft: Object.fromEntries(draftColumns.map((column) => [column, read(column)])) as DraftColumns,
+    outcome: outcomeColumns.map(read),
+  }
+}
+
+/** Without the columns that no balance depends on, so that no value of theirs can be rejected. */
+export function stripRecord(record: GenerationRecord): GenerationRecord {
+  const values = listRecordValues(record).map((value, index) => {
+    const column = generationColumns[index]
+    return column === undefined || generationTable[column].isEssential ? value : encodeEmpty(column)
+  })
+  return decodeRecord(generationColumns, values)
+}

@@ -1,4 +1,12 @@
-import { type Amounts, addAmounts, coversAmounts } from './amounts.ts'
+import {
+  type Amounts,
+  addAmounts,
+  coversAmounts,
+  isNothing,
+  noAmounts,
+  positive,
+  subtractAmounts,
+} from './amounts.ts'
 import { addToCounter, countFreeInMinute, isSameMinute, type Meter, moveToDay, type Window } from './meter.ts'
 
 export type LimitKind = 'credits' | 'key' | 'member' | 'workspace' | 'guardrail'
@@ -101,6 +109,32 @@ interface Exchange {
   released: readonly Hold[]
 }
 
+/** What a node did within its lease. */
+export interface LeaseUse {
+  /** Holds that the lease covered until now. */
+  placed: readonly Hold[]
+  /** Holds placed before, and what was spent on them. */
+  closed: readonly { id: string; spent: Amounts }[]
+  /** Spent on holds that were never placed. */
+  spent: Amounts
+  /** No longer reserved. */
+  returned: Amounts
+}
+
+/** An amount that a node wants to hold without the database. */
+export interface LeaseRequest {
+  id: string
+  subjects: readonly string[]
+  day: string
+  limits: readonly Limit[]
+  wanted: Amounts
+  /** Less than this is not worth a lease. */
+  minimum: Amounts
+}
+
+/** A lease takes at most this part of what its tightest limit leaves, so that other nodes and keys have theirs. */
+const leaseShare = 16n
+
 function findRejection(limit: Limit, status: LimitStatus, setAside = 0n): LimitRejection | null {
   const { needed, spent, held } = status
   const available = status.available > setAside ? status.available - setAside : 0n
@@ -198,6 +232,54 @@ export class LedgerState {
       addToCounter(meter, 'spent', day, difference.amount)
       addToCounter(meter, 'byok', day, difference.byok)
     }
+  }
+
+  /** Reserves an amount for a lease, besides what it has; nothing if the limits leave too little. */
+  grantLease({ id, subjects, day, limits, wanted, minimum }: LeaseRequest): Amounts {
+    for (const subject of subjects) moveToDay(this.#getMeter(subject), day)
+    let { amount, byok } = wanted
+    for (const limit of limits) {
+      const share = evaluateLimit(limit, this.#getMeter(limit.subject), noAmounts).available / leaseShare
+      if (amount > share) amount = share
+      if (limit.includeByok && byok > share - amount) byok = share - amount
+    }
+    const granted = { amount, byok }
+    if (isNothing(granted) || !coversAmounts(granted, minimum)) return noAmounts
+    const held = this.settle(id, noAmounts) ?? noAmounts
+    this.#place({ id, subjects, day, ...addAmounts(held, granted) })
+    return granted
+  }
+
+  /** Replaces the part of a lease that was used; returns what is left of it. Null when there is no such lease. */
+  useLease(id: string, { placed, closed, spent, returned }: LeaseUse): Hold | null {
+    const lease = this.settle(id, noAmounts)
+    if (!lease) return null
+    this.correct(lease, spent)
+    let used = addAmounts(spent, returned, ...placed)
+    for (const hold of placed) this.#place(hold)
+    let released = noAmounts
+    for (const settled of closed) {
+      const hold = this.settle(settled.id, settled.spent)
+      if (hold) released = addAmounts(released, subtractAmounts(hold, settled.spent))
+    }
+    used = { amount: used.amount - released.amount, byok: used.byok - released.byok }
+    const rest = {
+      ...lease,
+      amount: positive(lease.amount - used.amount),
+      byok: positive(lease.byok - used.byok),
+    }
+    this.#place(rest)
+    return rest
+  }
+
+  /** The limit that leaves the least. */
+  findNearest(limits: readonly Limit[]): NearestLimit | null {
+    let nearest: NearestLimit | null = null
+    for (const limit of limits) {
+      const { available } = evaluateLimit(limit, this.#getMeter(limit.subject), noAmounts)
+      if (!nearest || available < nearest.available) nearest = { limit, available, needed: 0n }
+    }
+    return nearest
   }
 
   #getMeter(subject: string): Meter {

@@ -18,7 +18,7 @@ import {
 import { HoldQueue } from './hold-queue.ts'
 import { InFlightHolds } from './in-flight-holds.ts'
 import type { Rejection } from './ledger-state.ts'
-import { OperationQueue } from './operation-queue.ts'
+import { OperationQueues } from './operation-queues.ts'
 import { LedgerOutage } from './outage.ts'
 import {
   createQueuedRelease,
@@ -30,6 +30,7 @@ import {
   toRejection,
   withoutExtraStatements,
 } from './queued-operation.ts'
+import { UnsyncedBatches } from './unsynced-batches.ts'
 
 /** Queue length above which admissions are rejected. */
 const maxQueueLength = 20_000
@@ -54,12 +55,11 @@ export class Ledger {
   readonly #closeTimeoutMs: number
   readonly #checkpoints = new CheckpointTracker()
   readonly #inFlight = new InFlightHolds()
-  readonly #queue = new OperationQueue((batch) => this.#runBatch(batch))
+  readonly #queue = new OperationQueues((batch) => this.#runBatch(batch))
   /** Taken from the queue, and neither finished nor put back. */
   readonly #executing = new Set<QueuedOperation>()
-  readonly #deferred = new DeferredOperations((queued) => this.#queue.push(queued))
-  /** Committed, with settlements that are not on disk yet. */
-  readonly #unsynced = new Set<QueuedOperation[]>()
+  readonly #deferred = new DeferredOperations((queued) => this.#push(queued))
+  readonly #unsynced = new UnsyncedBatches()
   /** Replaces holds, at once or when others are settled. */
   readonly holdQueue = new HoldQueue((op) => this.#exchange(op))
   readonly #outage: LedgerOutage
@@ -78,6 +78,11 @@ export class Ledger {
     return this.#outage.since ?? this.#engine.fullSince
   }
 
+  /** The nodes that earlier processes with the same data directory were, known once it is open. */
+  get endedNodes(): readonly string[] {
+    return this.#engine.endedNodes ?? []
+  }
+
   /** Operations that are not written yet. */
   get waiting(): number {
     return this.#queue.waiting.length + this.#deferred.waiting.length
@@ -86,6 +91,11 @@ export class Ledger {
   /** Bytes of what is not in the database yet; null without a journal. */
   get unflushedBytes(): number | null {
     return this.#engine.unflushedBytes
+  }
+
+  /** Takes over what dead nodes have reserved; returns how many nodes that were. */
+  async takeOverLeases(): Promise<number> {
+    return (await this.#engine.takeOverLeases?.()) ?? 0
   }
 
   /** Recovers what an earlier process left; without it, the first operation does. */
@@ -118,8 +128,9 @@ export class Ledger {
     this.#inFlight.add(op)
     let pending: LedgerOperation = op
     try {
-      // During an outage it waits with the others.
-      const decided = this.#outage.since === null ? this.#engine.admitNow(op) : undefined
+      // During an outage it waits with the others, unless it needs nothing that is out.
+      const decided =
+        this.#outage.since === null || this.#engine.isLocal ? this.#engine.admitNow(op) : undefined
       if (decided === null) return null
       if (decided !== undefined) return toRejection(this.#inFlight.finish(op, decided))
     } catch {
@@ -180,9 +191,14 @@ export class Ledger {
     const enqueuedAt = performance.now()
     this.#timer.start()
     const queued = { op, enqueuedAt, deadline: enqueuedAt + waitMs, resolve, reject }
-    if (op.op === 'settle' && this.#inFlight.isOnly(op.id)) this.#queue.pushAndRun(queued)
-    else this.#queue.push(queued)
+    this.#push(queued)
     return promise
+  }
+
+  #push(queued: QueuedOperation): void {
+    const { op } = queued
+    queued.isLocal = this.#engine.isLocal?.(op) ?? false
+    this.#queue.push(queued, op.op === 'settle' && this.#inFlight.isOnly(op.id))
   }
 
   /** Runs a batch; returns null if the engine needs no promise. */
@@ -214,34 +230,17 @@ export class Ledger {
   }
 
   #conclude(batch: QueuedOperation[], { results, durable }: BatchOutcome): void {
-    if (this.#outage.since !== null) this.#outage.end()
+    if (this.#outage.since !== null && !batch.every(({ isLocal }) => isLocal)) this.#outage.end()
     let index = 0
     for (const queued of batch) {
       // Also what ran in a batch that failed, and then without the operations at fault.
       this.#executing.delete(queued)
       const result = results[index++] ?? null
-      if (durable && queued.op.op === 'settle') queued.result = result
+      if (result === 'recalling') this.#deferred.add([queued])
+      else if (durable && queued.op.op === 'settle') queued.result = result
       else this.#finish(queued, result)
     }
-    if (durable) this.#finishWhenDurable(durable, batch)
-  }
-
-  /** Other operations do not wait for the disk meanwhile. */
-  #finishWhenDurable(durable: Promise<void>, batch: QueuedOperation[]): void {
-    this.#unsynced.add(batch)
-    void durable.then(
-      () => this.#finishSettlements(batch, null),
-      (cause: unknown) => this.#finishSettlements(batch, unavailableError(cause)),
-    )
-  }
-
-  #finishSettlements(batch: QueuedOperation[], error: Error | null): void {
-    this.#unsynced.delete(batch)
-    for (const queued of batch) {
-      if (queued.op.op !== 'settle') continue
-      if (error) queued.reject(error)
-      this.#finish(queued, queued.result ?? null)
-    }
+    if (durable) this.#unsynced.add(batch, durable, (queued) => this.#finish(queued, queued.result ?? null))
   }
 
   #finish({ op, resolve }: QueuedOperation, result: OperationResult): void {
@@ -326,8 +325,7 @@ export class Ledger {
   /** Late settlements are still written; the holds of late admissions are released. */
   #expireLate(): void {
     const now = performance.now()
-    const unsynced = [...this.#unsynced].flat().filter(({ op }) => op.op === 'settle')
-    const late = [...unsynced, ...this.#unfinished].filter(({ deadline }) => deadline < now)
+    const late = [...this.#unsynced.settlements, ...this.#unfinished].filter(({ deadline }) => deadline < now)
     for (const queued of late) {
       queued.deadline = Number.POSITIVE_INFINITY
       this.#rejectQueued(queued, unavailableError())

@@ -1,7 +1,9 @@
 import type { Row } from '../platform/db/batch.ts'
-import type { Db } from '../platform/db/db.ts'
+import { type Db, isPostgres } from '../platform/db/db.ts'
+import type { HoldTable } from '../platform/db/schema.ts'
+import { leasePattern } from './lease-id.ts'
 import type { HoldRequest, LedgerState } from './ledger-state.ts'
-import { computeDayRange, type Meter, moveToDay, newMeter, setOtherDays } from './meter.ts'
+import { addToCounter, computeDayRange, type Meter, moveToDay, newMeter, setOtherDays } from './meter.ts'
 import { decodeMeter, decodeMeterDay } from './tables.ts'
 
 /** The meters whose other days must be loaded, and which days. */
@@ -38,7 +40,27 @@ export interface StoredMeter extends Meter {
   usedAt: string | null
 }
 
-/** The meters of these subjects in the windows of a day, as limits see them. */
+type LeaseRow = Pick<HoldTable, 'subjects' | 'day' | 'amount_nanos' | 'byok_nanos'>
+
+/** What nodes have reserved for requests to come, by subject. */
+async function loadLeases(db: Db, subjects: readonly string[]): Promise<Map<string, LeaseRow[]>> {
+  const leases = new Map<string, LeaseRow[]>()
+  if (!isPostgres(db)) return leases
+  const rows = await db
+    .selectFrom('holds')
+    .select(['subjects', 'day', 'amount_nanos', 'byok_nanos'])
+    .where('id', 'like', leasePattern)
+    .execute()
+  for (const row of rows)
+    for (const subject of row.subjects.split(' '))
+      if (subjects.includes(subject)) leases.set(subject, [...(leases.get(subject) ?? []), row])
+  return leases
+}
+
+/**
+ * The meters of these subjects in the windows of a day, as limits see them. Held is what requests hold: what a node has
+ * reserved for others is available to them.
+ */
 export async function loadMetersForDay(
   db: Db,
   subjects: readonly string[],
@@ -61,6 +83,7 @@ export async function loadMetersForDay(
     .where('meters.subject', 'in', subjects)
     .execute()
   const bySubject = Map.groupBy(rows, (row) => row.subject)
+  const reserved = await loadLeases(db, subjects)
   return subjects.map((subject) => {
     const meterRows = bySubject.get(subject) ?? []
     const meter = meterRows[0] ? decodeMeter({ ...meterRows[0] }) : newMeter(subject)
@@ -70,6 +93,10 @@ export async function loadMetersForDay(
       others.map((row) => decodeMeterDay({ ...row, day: row.other_day })),
     )
     moveToDay(meter, day)
+    for (const lease of reserved.get(subject) ?? []) {
+      addToCounter(meter, 'held', lease.day, -lease.amount_nanos)
+      addToCounter(meter, 'heldByok', lease.day, -lease.byok_nanos)
+    }
     return { ...meter, usedAt: meterRows[0]?.used_at ?? null }
   })
 }

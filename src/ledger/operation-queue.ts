@@ -4,7 +4,7 @@ import type { QueuedOperation } from './queued-operation.ts'
 const maxBatchSize = 256
 
 /** Runs a batch; without a promise if nothing has to be waited for. Never rejects. */
-type RunBatch = (batch: QueuedOperation[]) => Promise<void> | null
+export type RunBatch = (batch: QueuedOperation[]) => Promise<void> | null
 
 /**
  * Operations that wait to be run. Those that arrive together, or while a batch is run, are run together; batches are

@@ -10,6 +10,8 @@ export interface QueuedOperation {
   enqueuedAt: number
   /** Time until which the caller waits. */
   deadline: number
+  /** It is run without the database. */
+  isLocal?: boolean
   /** Result of a settlement that is not on disk yet. */
   result?: OperationResult
   resolve: (result: OperationResult) => void

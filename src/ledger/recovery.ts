@@ -6,6 +6,7 @@ import type { HoldTable } from '../platform/db/schema.ts'
 import type { BillLine } from './bill.ts'
 import { jobOwner } from './engine.ts'
 import { extensionPattern, isExtension, requestIdOf } from './hold-extension.ts'
+import { leasePattern } from './lease-id.ts'
 import type { Ledger } from './ledger.ts'
 import { countNodes } from './nodes.ts'
 import {
@@ -18,14 +19,14 @@ import { buildSettlement, createRelease, type SettledGeneration } from './settle
 
 /**
  * Interval of a node's heartbeats, and the silence, while this node was watching, after which a node is considered
- * dead. A long timeout costs nothing: a node that only lost its connection to the database still waits to settle its
- * requests, and what it settles later corrects what was settled for it.
+ * dead. One that only lost its connection to the database still waits to settle its requests, and what it settles later
+ * corrects what was settled for it.
  */
-export const liveness = { beatMs: 5000, silentMs: 120_000 }
+export const liveness = { beatMs: 2000, silentMs: 12_000 }
 
-/** Longest delay of a migration by a killed node: six heartbeats. */
+/** Longest delay of a migration by a killed node. */
 export const migrationLeaseMs = 30_000
-/** A node without a heartbeat for this long has no share of what nodes divide: four heartbeats. */
+/** A node without a heartbeat for this long has no share of what nodes divide. */
 const liveMs = 20_000
 const batchSize = 500
 
@@ -81,11 +82,11 @@ export class ClusterNode {
    */
   async settleOrphans(
     db: Db,
-    ledger: Pick<Ledger, 'isOpen' | 'settle'>,
+    ledger: Pick<Ledger, 'isOpen' | 'settle'> & Partial<Pick<Ledger, 'endedNodes'>>,
     now: string,
     buildStatements: RecoveryStatements = async () => [],
   ): Promise<OrphanOutcome> {
-    const deadNodes = await this.#findDeadNodes(db)
+    const deadNodes = await this.#findDeadNodes(db, ledger.endedNodes ?? [])
     const newer = new Set<string>()
     const outcome: OrphanOutcome = { settled: 0, unrecovered: [], nested: [] }
     for (let after = ''; ; ) {
@@ -111,32 +112,37 @@ export class ClusterNode {
 
   /** Holds of dead nodes, and expired ones of this node; those of live nodes are settled by them. */
   async #findOrphans(db: Db, deadNodes: string[], now: string, after: string): Promise<HoldTable[]> {
-    return db
-      .selectFrom('holds')
-      .selectAll()
-      .where((eb) =>
-        eb.or([
-          eb.and([eb('owner', '=', this.id), eb('expires_at', '<', now)]),
-          ...(deadNodes.length > 0 ? [eb('owner', 'in', deadNodes)] : []),
-        ]),
-      )
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(batchSize)
-      .execute()
+    return (
+      db
+        .selectFrom('holds')
+        .selectAll()
+        .where((eb) =>
+          eb.or([
+            eb.and([eb('owner', '=', this.id), eb('expires_at', '<', now)]),
+            ...(deadNodes.length > 0 ? [eb('owner', 'in', deadNodes)] : []),
+          ]),
+        )
+        // Leases are taken over instead: see lease-takeover.ts.
+        .where('id', 'not like', leasePattern)
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(batchSize)
+        .execute()
+    )
   }
 
   /**
    * Finds the nodes that are silent for too long. After a gap in watching, such as an outage, every node has the full
    * timeout again to send a heartbeat.
    */
-  async #findDeadNodes(db: Db): Promise<string[]> {
+  async #findDeadNodes(db: Db, endedNodes: readonly string[]): Promise<string[]> {
     const others = (await listHoldOwners(db)).filter(({ owner }) => owner !== this.id)
     if (this.#isSingleNode) return others.map(({ owner }) => owner)
     const checkedAt = this.#monotonicNow()
     if (checkedAt - this.#checkedAt > liveness.silentMs / 2) this.#heartbeats.clear()
     this.#checkedAt = checkedAt
     return others.flatMap(({ owner, seen_at }) => {
+      if (endedNodes.includes(owner)) return [owner]
       const seenAt = seen_at ?? ''
       const known = this.#heartbeats.get(owner)
       if (known?.seenAt === seenAt) return checkedAt - known.observedSince > liveness.silentMs ? [owner] : []
@@ -158,6 +164,8 @@ function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string | null
     .leftJoin('nodes', 'nodes.id', 'holds.owner')
     .select(['holds.owner', 'nodes.seen_at'])
     .where('holds.owner', '<>', jobOwner)
+    .where('holds.owner', 'not like', 'journal%')
+    .where('holds.id', 'not like', leasePattern)
     .where('nodes.id', 'is', null)
   return unregistered.union(db.selectFrom('nodes').select(['id as owner', 'seen_at'])).execute()
 }

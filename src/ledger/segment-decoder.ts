@@ -1,6 +1,6 @@
 import { generationColumns } from '../platform/db/generation-table.ts'
 import type { Amounts } from './amounts.ts'
-import type { EncodedHold } from './engine.ts'
+import type { EncodedHold, Settlement } from './engine.ts'
 import {
   type AdmitPayload,
   type ChargePayload,
@@ -20,6 +20,7 @@ interface Sample {
   /** The first values are those of the draft. */
   values: readonly unknown[]
   hold: EncodedHold | null
+  meteredIn: Settlement['meteredIn']
 }
 
 /** Number of columns that the ledger adds to a generation. */
@@ -49,15 +50,16 @@ export class SegmentDecoder {
   }
 
   /** Decodes a settlement. Must be called for every `settle` and `charge`. */
-  decodeSettlement({ kind, id, rest }: SplitLine): DecodedSettlement {
+  decodeSettlement({ kind, id, rest }: SplitLine): DecodedSettlement & Pick<Settlement, 'meteredIn'> {
     if (kind === 'charge') return this.#decodeCharge(id, rest)
     const settlement = decodeSettlement(rest)
     // A copy, because the caller may add to the list.
-    this.#full.push({ values: [...(settlement.generation ?? [])], hold: null })
+    const { meteredIn } = settlement
+    this.#full.push({ values: [...(settlement.generation ?? [])], hold: null, meteredIn })
     return settlement
   }
 
-  #decodeCharge(id: string, rest: string): DecodedSettlement {
+  #decodeCharge(id: string, rest: string): DecodedSettlement & Pick<Settlement, 'meteredIn'> {
     const payload = JSON.parse(rest) as ChargePayload
     const outcomeAt = columnsOfCharge + repeatedColumns.length
     const draftLength = this.#columns.length - ledgerColumns - (payload.length - outcomeAt)
@@ -69,6 +71,7 @@ export class SegmentDecoder {
       spent: { amount: BigInt(payload[2]), byok: BigInt(payload[3]) },
       generation,
       extraStatements: payload[4],
+      meteredIn: this.#findSample(payload[0]).meteredIn,
     }
   }
 
@@ -113,7 +116,8 @@ export class SegmentDecoder {
     if (full === undefined) throw new JournalError(`A segment of the journal has no line ${index} to repeat.`)
     if (typeof full !== 'string') return full
     const [hold] = JSON.parse(full) as AdmitPayload
-    const sample = { values: hold[7][1], hold }
+    const meteredIn = { subjects: hold[2].split(' '), day: hold[5] }
+    const sample = { values: hold[7][1], hold, meteredIn }
     this.#full[index] = sample
     return sample
   }
@@ -123,7 +127,7 @@ function findPositions(columns: readonly string[]): readonly number[] {
   return repeatedColumns.map((column) => columns.indexOf(column))
 }
 
-const newerVersionMessage =
+export const newerVersionMessage =
   'The journal of the ledger was written by a newer version of Headgate: start that version once and stop it, then this one.'
 
 /** A change by a hold or a settlement. */

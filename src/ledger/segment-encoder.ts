@@ -5,6 +5,7 @@ import {
   encodeCharge,
   encodeRepeat,
   encodeSettlement,
+  encodeSpooledSettlement,
   type JournalLine,
 } from './journal-line.ts'
 
@@ -17,6 +18,8 @@ interface Sample {
   draft: DraftColumns
   /** Null for a settlement. */
   hold: AdmitOperation | null
+  /** Where it is metered; null if that is not written. */
+  meteredIn: Settlement['meteredIn']
 }
 
 /**
@@ -24,8 +27,14 @@ interface Sample {
  * common with one before is not written again.
  */
 export class SegmentEncoder {
+  readonly #hasMeters: boolean
   #fullLines = 0
   readonly #samplesByKey = new Map<number, Sample[]>()
+
+  /** `hasMeters`: a settlement can be read without its hold. */
+  constructor({ hasMeters = false } = {}) {
+    this.#hasMeters = hasMeters
+  }
 
   encodeAdmit(op: AdmitOperation): JournalLine {
     const { generation } = op.draft
@@ -33,7 +42,12 @@ export class SegmentEncoder {
     if (isRepeatable)
       for (const { index, draft, hold } of this.#samplesByKey.get(generation.key_id) ?? noSamples)
         if (hold && isLikeDraft(generation, draft) && isLikeHold(op, hold)) return encodeRepeat(op, index)
-    this.#addSample({ index: this.#fullLines++, draft: generation, hold: isRepeatable ? op : null })
+    this.#addSample({
+      index: this.#fullLines++,
+      draft: generation,
+      hold: isRepeatable ? op : null,
+      meteredIn: op.request,
+    })
     return encodeAdmit(op)
   }
 
@@ -46,11 +60,19 @@ export class SegmentEncoder {
       generation.draft.organization_id === op.organizationId
     ) {
       for (const sample of this.#samplesByKey.get(generation.draft.key_id) ?? noSamples)
-        if (isLikeDraft(generation.draft, sample.draft)) return encodeCharge(op, generation, sample.index)
-      this.#addSample({ index, draft: generation.draft, hold: null })
+        if (isLikeDraft(generation.draft, sample.draft) && this.#isMeteredLike(op, sample))
+          return encodeCharge(op, generation, sample.index)
+      this.#addSample({ index, draft: generation.draft, hold: null, meteredIn: op.meteredIn })
     }
     this.#fullLines++
-    return encodeSettlement(op)
+    return this.#hasMeters ? encodeSpooledSettlement(op) : encodeSettlement(op)
+  }
+
+  #isMeteredLike({ meteredIn }: Settlement, sample: Sample): boolean {
+    return (
+      !this.#hasMeters ||
+      (meteredIn?.subjects === sample.meteredIn?.subjects && meteredIn?.day === sample.meteredIn?.day)
+    )
   }
 
   #addSample(sample: Sample): void {

@@ -1,15 +1,9 @@
 import { existsSync, renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type GenerationColumn, generationColumns } from '../platform/db/generation-table.ts'
+import { generationColumns } from '../platform/db/generation-table.ts'
 import type { Settlement } from './engine.ts'
-import {
-  type DraftColumns,
-  draftColumns,
-  encodeEmpty,
-  type GenerationRecord,
-  outcomeColumns,
-} from './generation.ts'
+import { decodeRecord } from './generation.ts'
 import {
   decodeColumns,
   decodeSettlement,
@@ -204,16 +198,4 @@ function readSettlements(path: string): { bytes: number; settlements: Settlement
 
 function newerVersionMessage(path: string): string {
   return `${path} was written by a newer version of Headgate: start that version once and stop it, then this one.`
-}
-
-/** Decodes a record into the columns of this version: another one may have written the file. */
-function decodeRecord(columns: readonly string[], values: readonly unknown[]): GenerationRecord {
-  const read = (column: GenerationColumn) => {
-    const index = columns.indexOf(column)
-    return index < 0 ? encodeEmpty(column) : values[index]
-  }
-  return {
-    draft: Object.fromEntries(draftColumns.map((column) => [column, read(column)])) as DraftColumns,
-    outcome: outcomeColumns.map(read),
-  }
 }

@@ -67,6 +67,13 @@ const holdColumns = [
 
 export const insertHolds = new InsertStatement('holds', holdColumns)
 
+/** A lease keeps its row while its amounts change. */
+export const writeLeases = new InsertStatement(
+  'holds',
+  holdColumns,
+  'on conflict (id) do update set amount_nanos = excluded.amount_nanos, byok_nanos = excluded.byok_nanos',
+)
+
 export const insertEntries = new InsertStatement('ledger_entries', [
   'transaction_id',
   'organization_id',

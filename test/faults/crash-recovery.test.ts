@@ -91,8 +91,8 @@ for (const kind of isLong ? databaseKinds : []) {
   )
 }
 
-/** A node counts as dead two minutes after its last heartbeat; the others check every 5 s. */
-const missedWithinMs = 180_000
+/** A node counts as dead twelve seconds after its last heartbeat; the others check every 2 s. */
+const missedWithinMs = 60_000
 
 if (isLong && databaseKinds.includes('postgres')) {
   test(
@@ -175,7 +175,8 @@ for (const kind of databaseKinds) {
               await gateway.exited
               writeFileSync(scene.killFile, '')
               expect(gateway.wasKilled).toBe(true)
-              await settleOrphans(scene)
+              // The last checkpoint is in the journal of the process, which only its successor reads.
+              if (point !== 'after a checkpoint') await settleOrphans(scene)
               installation.gateway = await scene.start()
               const after = await scene.reconcile()
               if (point === 'after a checkpoint') expect(after['of them charged']).toBeGreaterThan(0)

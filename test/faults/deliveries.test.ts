@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { closeDb, openDb } from '../../src/platform/db/db.ts'
 import { buildEgressSettings, Receiver } from '../delivery/support.ts'
 import { databaseKinds } from '../support/harness.ts'
+import { requestHolds } from '../support/holds.ts'
 import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
 import { createRandom, isLong, printTotals, testTimeoutMs } from './options.ts'
 
@@ -106,7 +107,7 @@ async function waitUntilDelivered(
   try {
     for (const deadline = performance.now() + testTimeoutMs / 2; ; await Bun.sleep(50)) {
       // First, as the gateway may settle a hold of an ended process at any time.
-      const holds = await db.selectFrom('holds').select('id').execute()
+      const holds = await requestHolds(db).select('id').execute()
       // It flushes the journal, and retries at once.
       const { data } = await gateway.manage('POST', `/observability/destinations/${destination}/resume`)
       if (holds.length === 0 && data.queued === 0) break

@@ -1,19 +1,23 @@
 /** Points where a process can be killed, in the order a request passes them. */
 const postgresPoints = [
   'before a hold is written',
+  'halfway through a line of the journal',
   'before a hold is committed',
   'after a hold is committed',
   'after the first token',
   'after a checkpoint',
   'after the end of the reply',
   'before a settlement is written',
+  'before a settlement is on disk',
+  'after a settlement is on disk',
   'halfway through a settlement',
   'before a settlement is committed',
   'after a settlement is committed',
   'while the client receives the end',
+  'before a file of the journal is used again',
 ] as const
 
-/** Points of an installation with a journal, which is flushed to the database. */
+/** Points of an installation whose journal is flushed to its database file. */
 const sqlitePoints = [
   'before a hold is written',
   'halfway through a line of the journal',

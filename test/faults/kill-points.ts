@@ -52,18 +52,20 @@ if (isMainThread) {
   if (!process.env.TEST_FAULT_PROGRAM) watchThreads()
 } else watchSqlite()
 
-/** The heartbeat timeout of a node, for tests that cannot wait two minutes. */
+/** The heartbeat timeout of a node, for tests that cannot wait that long. */
 async function shortenLivenessTimeout(): Promise<void> {
   const silentMs = Number(process.env.HEADGATE_SILENT_MS)
   if (!silentMs) return
   const { liveness } = await import('../../src/ledger/recovery.ts')
+  const { leaseTerms } = await import('../../src/ledger/lease-rounds.ts')
   Object.assign(liveness, { silentMs, beatMs: silentMs / 10 })
+  Object.assign(leaseTerms, { silentMs, termMs: silentMs / 2, renewMs: silentMs / 8 })
 }
 
 async function watchEngines(): Promise<void> {
-  const { PostgresEngine } = await import('../../src/ledger/postgres-engine.ts')
+  const { LeasedEngine } = await import('../../src/ledger/leased-engine.ts')
   const { SqliteEngine } = await import('../../src/ledger/sqlite-engine.ts')
-  for (const { prototype } of [PostgresEngine, SqliteEngine]) {
+  for (const { prototype } of [LeasedEngine, SqliteEngine]) {
     const run: LedgerEngine['run'] = prototype.run
     prototype.run = async function (this: LedgerEngine, ops: readonly LedgerOperation[], now = '') {
       const kinds = new Set(ops.map(({ op }) => op))
@@ -76,12 +78,14 @@ async function watchEngines(): Promise<void> {
       return ran
     }
   }
-  const { admitNow } = SqliteEngine.prototype
-  SqliteEngine.prototype.admitNow = function (op) {
-    killIfArmed('before a hold is written')
-    const decided = admitNow.call(this, op)
-    if (decided !== undefined) killIfArmed('after a hold is committed')
-    return decided
+  for (const prototype of [LeasedEngine.prototype, SqliteEngine.prototype]) {
+    const admitNow: LedgerEngine['admitNow'] = prototype.admitNow
+    prototype.admitNow = function (this: LedgerEngine, op) {
+      killIfArmed('before a hold is written')
+      const decided = admitNow.call(this, op)
+      if (decided !== undefined) killIfArmed('after a hold is committed')
+      return decided
+    }
   }
 }
 

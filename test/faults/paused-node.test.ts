@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { closeDb, openDb } from '../../src/platform/db/db.ts'
 import { databaseKinds } from '../support/harness.ts'
+import { requestHolds } from '../support/holds.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
 import { isLong, printTotals, testTimeoutMs } from './options.ts'
@@ -22,7 +23,7 @@ async function untilLogged(gateway: GatewayProcess, text: string, from: number):
 
 async function countCheckpoints({ databaseUrl }: FaultScenario): Promise<number> {
   const db = openDb(databaseUrl)
-  const rows = await db.selectFrom('holds').select('id').where('checkpoint', 'is not', null).execute()
+  const rows = await requestHolds(db).select('id').where('checkpoint', 'is not', null).execute()
   await closeDb(db)
   return rows.length
 }

@@ -1,7 +1,10 @@
 import { checkLedger } from '../../src/ledger/check.ts'
+import { leasePattern } from '../../src/ledger/lease-id.ts'
 import { windowStartsOf } from '../../src/ledger/meter.ts'
 import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
 import { closeDb, openDb } from '../../src/platform/db/db.ts'
+import type { HoldTable, MeterTable } from '../../src/platform/db/schema.ts'
+import { requestHolds } from '../support/holds.ts'
 import type { ClientOutcome } from './clients.ts'
 import { listPrice, type VendorRecord } from './vendor.ts'
 
@@ -14,14 +17,35 @@ export async function readLedgerSnapshot(databaseUrl: string) {
     return {
       generations: await db.selectFrom('generations').selectAll().execute(),
       entries: await db.selectFrom('ledger_entries').selectAll().execute(),
-      meters: await db.selectFrom('meters').selectAll().execute(),
+      meters: withoutLeases(
+        await db.selectFrom('meters').selectAll().execute(),
+        await db.selectFrom('holds').selectAll().where('id', 'like', leasePattern).execute(),
+      ),
       corrections: await db.selectFrom('corrections').selectAll().execute(),
-      holds: await db.selectFrom('holds').select(['id', 'owner']).execute(),
+      holds: await requestHolds(db).select(['id', 'owner']).execute(),
       findings: (await checkLedger(db)).findings,
     }
   } finally {
     await closeDb(db)
   }
+}
+
+/** What requests hold: leases are reserved for others. */
+export function withoutLeases(meters: readonly MeterTable[], leases: readonly HoldTable[]): MeterTable[] {
+  return meters.map((row) => {
+    const meter = { ...row }
+    for (const { subjects, day, amount_nanos, byok_nanos } of leases) {
+      if (!subjects.split(' ').includes(row.subject)) continue
+      const { week, month } = windowStartsOf(day)
+      const windows = ['total', ...(day === row.day ? ['day'] : []), ...(week === row.week ? ['week'] : [])]
+      if (month === row.month) windows.push('month')
+      for (const window of windows as ('total' | 'day' | 'week' | 'month')[]) {
+        meter[`held_${window}_nanos`] -= amount_nanos
+        meter[`held_byok_${window}_nanos`] -= byok_nanos
+      }
+    }
+    return meter
+  })
 }
 
 type Generation = LedgerSnapshot['generations'][number]

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { databaseKinds, resetRouting, startTestServer, type TestServer } from '../support/harness.ts'
+import { requestHolds } from '../support/holds.ts'
 import { startUpstream, type Upstream, type UpstreamResponse } from '../support/upstream.ts'
 
 const identity = { id: 'chatcmpl-1', created: 1, model: 'm' }
@@ -117,7 +118,7 @@ for (const kind of databaseKinds) {
     const expectSettled = async (count: number) => {
       const { db } = server.gateway
       for (const deadline = Date.now() + 5000; Date.now() < deadline; await Bun.sleep(10)) {
-        const holds = await db.selectFrom('holds').select('id').execute()
+        const holds = await requestHolds(db).select('id').execute()
         if (holds.length === 0 && (await rows()).length === count) break
       }
       expect(await rows()).toHaveLength(count)

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createMember } from '../../src/identity/members.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { createTenant, type Tenant } from '../support/harness.ts'
+import { requestHolds } from '../support/holds.ts'
 import { vendorReply } from '../support/replies.ts'
 import { describeWithUpstreams, readJson, sendRequest } from './two-upstreams.ts'
 
@@ -362,7 +363,7 @@ describeWithUpstreams('limits', (bench) => {
       expect((await send(key)).status).toBeGreaterThanOrEqual(400)
     }
     await sendRequest(bench(), 'chat', { model: 'test/cent', top_k: 5, tools: 'nonsense' }, { key })
-    const left = await server().gateway.db.selectFrom('holds').selectAll().execute()
+    const left = await requestHolds(server().gateway.db).selectAll().execute()
     expect(left).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import type { CallOptions } from '../support/harness.ts'
+import { requestHolds } from '../support/holds.ts'
 import {
   type Bench,
   clearGenerations,
@@ -36,7 +37,7 @@ describeWithUpstreams('POST /quote', (bench) => {
     const { db } = server.gateway
     const [meters, holds] = await Promise.all([
       db.selectFrom('meters').selectAll().orderBy('subject').execute(),
-      db.selectFrom('holds').select('id').execute(),
+      requestHolds(db).select('id').execute(),
     ])
     return { meters, holds, generations: (await listGenerations({ server } as Bench)).length }
   }

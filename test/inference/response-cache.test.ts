@@ -9,6 +9,7 @@ import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { grammarChecks } from '../formats/conformance/grammar.ts'
 import { decodeFrames, parseFrames } from '../formats/conformance/round-trip.ts'
 import { createTenant } from '../support/harness.ts'
+import { requestHolds } from '../support/holds.ts'
 import { type ScenarioName, textWireFormats, vendorReply } from '../support/replies.ts'
 import { recordSpend } from '../support/spend.ts'
 import {
@@ -170,7 +171,7 @@ describeWithUpstreams(
         finish_reason: 'stop',
         cancelled: false,
       })
-      expect(await server().gateway.db.selectFrom('holds').selectAll().execute()).toEqual([])
+      expect(await requestHolds(server().gateway.db).selectAll().execute()).toEqual([])
     })
 
     test('R36 is off by default, and then sends no headers', async () => {

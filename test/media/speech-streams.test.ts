@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { listen } from '../../src/catalog/providers/sandbox/artifacts/speech.ts'
 import { parseWav, readWavLayout } from '../../src/platform/media/wav.ts'
 import { clearGenerations, lastRequest, readJson, waitForGenerations } from '../inference/two-upstreams.ts'
+import { requestHolds } from '../support/holds.ts'
 import { measureLoopDelay } from '../support/loop-delay.ts'
 import type { UpstreamResponse } from '../support/upstream.ts'
 import {
@@ -101,7 +102,7 @@ describeSpeech('an interrupted reply', (bench) => {
   async function settledRow() {
     const rows = await waitForGenerations(bench(), 1)
     expect(rows).toHaveLength(1)
-    expect(await bench().server.gateway.db.selectFrom('holds').selectAll().execute()).toEqual([])
+    expect(await requestHolds(bench().server.gateway.db).selectAll().execute()).toEqual([])
     return rows[0]
   }
 

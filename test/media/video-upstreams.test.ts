@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { type Bench, describeWithUpstreams } from '../inference/two-upstreams.ts'
+import { requestHolds } from '../support/holds.ts'
 import type { Upstream } from '../support/upstream.ts'
 import { createVideo, runToEnd } from './video-jobs.ts'
 
@@ -40,7 +41,7 @@ describeWithUpstreams(
         upstream.setDefault(null)
       }
     })
-    const holds = () => server().gateway.db.selectFrom('holds').selectAll().execute()
+    const holds = () => requestHolds(server().gateway.db).selectAll().execute()
     const isSound = async () => (await checkLedger(server().gateway.db)).sound
     const calls = ({ requests }: Upstream) => requests.map(({ method, path }) => `${method} ${path}`)
 

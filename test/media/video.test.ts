@@ -7,6 +7,7 @@ import { createWorkspace } from '../../src/identity/workspaces.ts'
 import { sweepVideos } from '../../src/inference/video/sweep.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { describeOnEachDatabase } from '../support/harness.ts'
+import { requestHolds } from '../support/holds.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { createVideo, runDue, runToEnd } from './video-jobs.ts'
 
@@ -14,7 +15,7 @@ describeOnEachDatabase('video jobs on the sandbox', (server) => {
   beforeEach(() => server().clock.release())
   const db = () => server().gateway.db
   const key = () => server().own.inferenceKey
-  const holds = () => db().selectFrom('holds').selectAll().execute()
+  const holds = () => requestHolds(db()).selectAll().execute()
   const authorization = () => ({ authorization: `Bearer ${key()}` })
   const isSound = async () => (await checkLedger(db())).sound
   /** A job that has ended. */

@@ -9,6 +9,7 @@ import {
   sendRequest,
   waitForGenerations,
 } from '../inference/two-upstreams.ts'
+import { requestHolds } from '../support/holds.ts'
 import { buildPdf } from '../support/pdf.ts'
 
 const canary = 'canary-5ecret-ocr-key-0123456789'
@@ -93,7 +94,7 @@ describeWithUpstreams(
     const send = (body: object, init: RequestInit & { key?: string } = {}) =>
       sendRequest(bench(), 'chat', { model: 'test/gift:free', plugins: [engine], ...body }, init)
     const sent = () => lastRequest(bench().first.requests).text
-    const listHolds = () => bench().server.gateway.db.selectFrom('holds').selectAll().execute()
+    const listHolds = () => requestHolds(bench().server.gateway.db).selectAll().execute()
 
     test('the pages become text, and the pages are a line of the bill', async () => {
       const headers = { 'x-service-metadata': 'enabled' }

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { nanosFromUsd } from '../../src/platform/money/money.ts'
 import { setKeyGuardrail } from '../guardrails/support.ts'
 import { describeOnEachDatabase, type TestResponse, type TestServer } from '../support/harness.ts'
+import { requestHolds } from '../support/holds.ts'
 import { buildPdf } from '../support/pdf.ts'
 import { modelSettings } from './support.ts'
 
@@ -119,7 +120,7 @@ describeOnEachDatabase(
         expect(served).toBeGreaterThanOrEqual(affordable)
         expect(replies.filter(({ status }) => status === 402)).toHaveLength(sent - served)
         expect(await spentBy(server(), hash)).toBe(sumCosts(replies))
-        expect(await server().gateway.db.selectFrom('holds').selectAll().execute()).toEqual([])
+        expect(await requestHolds(server().gateway.db).selectAll().execute()).toEqual([])
       }, 60_000)
     })
 

@@ -13,6 +13,7 @@ import {
   waitForGenerations,
 } from '../inference/two-upstreams.ts'
 import type { TestServer } from '../support/harness.ts'
+import { requestHolds } from '../support/holds.ts'
 import { readSseData, replyWithCalls, replyWithText } from './replies.ts'
 
 const model = 'sandbox/echo'
@@ -218,7 +219,7 @@ describeWithUpstreams('server tools', (bench) => {
       .where('generation_id', '=', row?.id ?? '')
       .execute()
     expect(lines).toHaveLength(3)
-    expect(await server.gateway.db.selectFrom('holds').select('id').execute()).toEqual([])
+    expect(await requestHolds(server.gateway.db).select('id').execute()).toEqual([])
     const [, second, third] = first.requests
     expect(second?.json.messages.map(({ role }: JsonObject) => role)).toEqual(['user', 'assistant', 'tool'])
     expect(third?.json.messages.map(({ role }: JsonObject) => role)).toEqual([

@@ -297,5 +297,6 @@ function createSettlement(
   }
   const source = { error: null, summary: null, candidate: null }
   const records = buildRecordStatements(gateway, request, settled, source)
-  return buildSettlement(settled, meteredIn, [...extraStatements, ...records])
+  const settlement = buildSettlement(settled, meteredIn, [...extraStatements, ...records])
+  return { ...settlement, isShared: extraStatements.length > 0 }
 }

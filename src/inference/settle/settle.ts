@@ -275,7 +275,7 @@ function createSettlement(
   }
   const records = buildRecordStatements(gateway, request, settled, { error, summary, candidate, lines })
   const statements = extraStatements.length > 0 ? [...extraStatements, ...records] : records
-  return buildSettlement(settled, meteredIn, statements)
+  return { ...buildSettlement(settled, meteredIn, statements), isShared: extraStatements.length > 0 }
 }
 
 const maxNativeReasonLength = 100

@@ -27,7 +27,7 @@ export function openDb(url: string, options: PostgresOptions = {}): Db {
   const changes = new ChangeCounter()
   const barrier = new ReadBarrier()
   const dialect = isPostgresUrl(url)
-    ? new BunPostgresDialect(url, changes, options)
+    ? new BunPostgresDialect(url, changes, barrier, options)
     : new BunSqliteDialect(url, changes, barrier)
   const db = new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
   changeCounters.set(db, changes)
@@ -37,7 +37,7 @@ export function openDb(url: string, options: PostgresOptions = {}): Db {
 
 const readBarriers = new WeakMap<Db, ReadBarrier>()
 
-/** Makes reads of ledger tables on SQLite wait for the flush of the journal; `wait` returns null when it is flushed. */
+/** Makes reads of ledger tables wait for the flush of the journal of this process; `wait` returns null when it is flushed. */
 export function setReadBarrier(db: Db, wait: () => Promise<void> | null): void {
   const barrier = readBarriers.get(db)
   if (barrier) barrier.wait = wait

@@ -13,6 +13,7 @@ import {
 } from 'kysely'
 import { withDeadline } from '../time/deadline.ts'
 import type { ChangeCounter } from './change-counter.ts'
+import type { ReadBarrier } from './read-barrier.ts'
 import { QueryTimeoutError } from './unavailable.ts'
 
 const defaultPoolSize = 10
@@ -38,16 +39,18 @@ export interface PostgresOptions {
 export class BunPostgresDialect implements Dialect {
   readonly #url: string
   readonly #changes: ChangeCounter
+  readonly #barrier: ReadBarrier
   readonly #options: PostgresOptions
 
-  constructor(url: string, changes: ChangeCounter, options: PostgresOptions) {
+  constructor(url: string, changes: ChangeCounter, barrier: ReadBarrier, options: PostgresOptions) {
     this.#url = url
     this.#changes = changes
+    this.#barrier = barrier
     this.#options = options
   }
 
   createDriver(): Driver {
-    return new PostgresDriver(this.#url, this.#changes, this.#options)
+    return new PostgresDriver(this.#url, this.#changes, this.#barrier, this.#options)
   }
   createQueryCompiler() {
     return new PostgresQueryCompiler()
@@ -68,14 +71,17 @@ function withQueryTimeout<T>(queryTimeoutMs: number | null, work: Promise<T>): P
 class PostgresDriver implements Driver {
   readonly #pool: SQL
   readonly #changes: ChangeCounter
+  readonly #barrier: ReadBarrier
   readonly #queryTimeoutMs: number | null
 
   constructor(
     url: string,
     changes: ChangeCounter,
+    barrier: ReadBarrier,
     { queryTimeoutMs = defaultQueryTimeoutMs, poolSize = defaultPoolSize }: PostgresOptions,
   ) {
     this.#changes = changes
+    this.#barrier = barrier
     this.#pool = new SQL(url, { max: poolSize, connectionTimeout: connectTimeoutSeconds, bigint: true })
     this.#queryTimeoutMs = queryTimeoutMs
   }
@@ -88,7 +94,7 @@ class PostgresDriver implements Driver {
     const reserving = this.#pool.reserve()
     try {
       const connection = await withQueryTimeout(this.#queryTimeoutMs, reserving)
-      return new PostgresConnection(connection, this.#changes, this.#queryTimeoutMs)
+      return new PostgresConnection(connection, this.#changes, this.#barrier, this.#queryTimeoutMs)
     } catch (error) {
       // A connection that arrives too late goes back to the pool.
       void reserving.then(
@@ -104,10 +110,12 @@ class PostgresDriver implements Driver {
   }
 
   async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    await this.#barrier.wait()
     const level = settings.isolationLevel ? ` isolation level ${settings.isolationLevel}` : ''
     const mode = settings.accessMode ? ` ${settings.accessMode}` : ''
     await connection.executeQuery(CompiledQuery.raw(`start transaction${level}${mode}`))
     this.#changes.beginTransaction(connection)
+    if (connection instanceof PostgresConnection) connection.isInTransaction = true
   }
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('commit'))
@@ -126,15 +134,25 @@ class PostgresDriver implements Driver {
 class PostgresConnection implements DatabaseConnection {
   readonly #connection: ReservedSQL
   readonly #changes: ChangeCounter
+  readonly #barrier: ReadBarrier
   readonly #queryTimeoutMs: number | null
+  /** Its transaction has waited when it began. */
+  isInTransaction = false
 
-  constructor(connection: ReservedSQL, changes: ChangeCounter, queryTimeoutMs: number | null) {
+  constructor(
+    connection: ReservedSQL,
+    changes: ChangeCounter,
+    barrier: ReadBarrier,
+    queryTimeoutMs: number | null,
+  ) {
     this.#connection = connection
     this.#changes = changes
+    this.#barrier = barrier
     this.#queryTimeoutMs = queryTimeoutMs
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    if (!this.isInTransaction && this.#barrier.appliesTo(query.sql)) await this.#barrier.wait()
     const pending = this.#connection.unsafe(query.sql, [...query.parameters])
     try {
       const result = await withQueryTimeout(this.#queryTimeoutMs, pending)

@@ -16,6 +16,8 @@ export interface Schema {
   api_keys: ApiKeyTable
   meters: MeterTable
   meter_days: MeterDayTable
+  ledger_journals: LedgerJournalTable
+  lease_recalls: LeaseRecallTable
   nodes: NodeTable
   holds: HoldTable
   ledger_entries: LedgerEntryTable
@@ -536,6 +538,23 @@ export interface HoldTable {
   draft: string
   /** JSON: the progress of the reply at its last checkpoint. */
   checkpoint: string | null
+}
+
+/** The journal of a node with leases: see docs/internals/leases.md. */
+export interface LedgerJournalTable {
+  id: string
+  node_id: string
+  /** The last segment that is in the database. */
+  flushed: number
+  renewed_at: string
+  /** Set when another node has taken over the leases: from then on nothing is flushed. */
+  taken_at: string | null
+}
+
+/** A meter on which no node holds a lease until a time. */
+export interface LeaseRecallTable {
+  subject: string
+  until: string
 }
 
 /** Append-only. The entries of one `transaction_id` sum to zero. */

@@ -51,6 +51,7 @@ import { memberLimits } from './055-member-limits.ts'
 import { owners } from './056-owners.ts'
 import { idempotencyOutcomes } from './058-idempotency-outcomes.ts'
 import { endedSessions } from './059-ended-sessions.ts'
+import { ledgerLeases } from './060-ledger-leases.ts'
 import { nodeSchemas } from './061-node-schemas.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
@@ -109,5 +110,6 @@ export const migrations: Record<string, SchemaMigration> = {
   '056-owners': owners,
   '058-idempotency-outcomes': idempotencyOutcomes,
   '059-ended-sessions': endedSessions,
+  '060-ledger-leases': ledgerLeases,
   '061-node-schemas': nodeSchemas,
 }
