@@ -39,7 +39,7 @@ import { readSettings } from './gateway/settings.ts'
 import { shareChanges } from './gateway/shared-changes.ts'
 import { handOverClients, shutDown, waitForBalancers } from './gateway/shutdown.ts'
 import { adoptSpooledCharges } from './gateway/spooled-charges.ts'
-import { openWorkerLink, type WorkerLink } from './gateway/worker-link.ts'
+import type { WorkerLink } from './gateway/worker-link.ts'
 import { createAuditRecorders } from './governance/audit/recorders.ts'
 import { PdfReader } from './governance/filters/pdf-reader.ts'
 import { ContentScanner } from './governance/filters/scanner.ts'
@@ -152,9 +152,12 @@ export async function openGateway(
   return Object.assign(gateway, { containers: createContainers(gateway) })
 }
 
-/** What this process shares with other workers and nodes. */
+/** What this process shares with other workers and nodes. A process that serves alone loads nothing for workers. */
 async function openShared(config: Config, log: Logger, node: ClusterNode) {
-  const worker = openWorkerLink(config, log)
+  const isWorker = config.workers.own !== null
+  const worker = isWorker
+    ? (await import('./gateway/worker-link.ts')).openWorkerLink(config.workers, log)
+    : null
   const workerCluster = worker?.cluster ?? null
   const liveNodes = () => node.liveNodes
   return { worker, ...(await openSharedState(config, { log, liveNodes, workerCluster })) }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { WorkerCluster } from '../cluster/worker.ts'
-import { type Config, ConfigError } from '../config.ts'
+import type { WorkersConfig } from '../config/workers.ts'
+import { ConfigError } from '../config.ts'
 import { replaceListener } from '../platform/process/listening-socket.ts'
 import { Peer } from '../platform/process/peer.ts'
 import type { Readiness, StopKind, SupervisorCalls, WorkerCalls, WorkerStatus } from './worker-protocol.ts'
@@ -86,9 +87,7 @@ export class WorkerLink {
   }
 }
 
-/** Null unless this process is a worker. */
-export function openWorkerLink({ workers }: Config, log: Logger): WorkerLink | null {
-  if (workers.own === null) return null
+export function openWorkerLink(workers: WorkersConfig, log: Logger): WorkerLink {
   const send = process.send?.bind(process)
   if (!send)
     throw new ConfigError(
