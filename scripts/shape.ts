@@ -30,6 +30,7 @@ const layers = [
   'api',
   'jobs.ts',
   'startup-message.ts',
+  'supervisor',
   'main.ts',
   'commands',
   'cli.ts',

@@ -14,6 +14,7 @@ import { keysCommand } from './commands/keys.ts'
 import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
+import { restartCommand } from './commands/restart.ts'
 import { signingKeyCommand } from './commands/signing-key.ts'
 import { ssoCommand } from './commands/sso.ts'
 import { ConfigError, findSettingsPath, readConfig } from './config.ts'
@@ -37,8 +38,14 @@ program
   .command('serve')
   .description('start the server (npm start runs this)')
   .action(async () => {
-    const { serve } = await import('./main.ts')
-    await serve(await loadConfig())
+    const config = await loadConfig()
+    if (config.workers.count > 1 && config.workers.own === null) {
+      const { supervise } = await import('./supervisor/supervise.ts')
+      await supervise(config)
+    } else {
+      const { serve } = await import('./main.ts')
+      await serve(config)
+    }
     // Upstream replies may still be draining.
     process.exit(0)
   })
@@ -49,6 +56,7 @@ program
   .command('check')
   .description('validate the environment variables and headgate.yaml')
   .action(async () => printOutcome(await validateConfig()))
+program.addCommand(restartCommand(printOutcome))
 program.addCommand(signInCommand(run))
 program.addCommand(keysCommand(run))
 program.addCommand(organizationsCommand(run))

@@ -20,6 +20,12 @@ describe('the environment', () => {
     ['PORT', 'http', 'PORT must be an integer from 0 to 65535, not "http".'],
     ['PORT', '65536', 'PORT must be'],
     ['PORT', '-1', 'PORT must be'],
+    ['HEADGATE_WORKERS', '0', 'HEADGATE_WORKERS must be an integer from 1 to 128, not "0".'],
+    [
+      'HEADGATE_WORKERS',
+      '2',
+      'one process at a time can use a SQLite database. Set DATABASE_URL to PostgreSQL',
+    ],
     ['DATABASE_POOL_SIZE', '0', 'DATABASE_POOL_SIZE must be an integer from 1 to 1000, not "0".'],
     ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that starts with postgres://'],
     ['REDIS_URL', 'localhost:6379', 'REDIS_URL must be a URL that starts with redis://'],
@@ -202,3 +208,19 @@ describe('a variable in a file', () => {
     expect(readConfig({ SSL_CERT_FILE: '/nowhere' }).environment.SSL_CERT_FILE).toBe('/nowhere')
   })
 })
+
+test.if(process.platform === 'linux')(
+  'workers divide the connections, and each has a directory of its own',
+  () => {
+    const postgres = { DATABASE_URL: 'postgres://db/x', HEADGATE_DATA_DIR: '/data' }
+    const read = (variables: Record<string, string>) => readConfig({ ...postgres, ...variables })
+    expect(read({}).workers).toEqual({ count: 1, own: null })
+    expect(read({ HEADGATE_WORKER: '1' }).workers).toEqual({ count: 1, own: null })
+    expect(read({ HEADGATE_WORKERS: 'auto' }).workers.count).toBeGreaterThanOrEqual(1)
+    expect(readConfig({ HEADGATE_WORKERS: 'auto' }).workers.count).toBe(1)
+    const worker = (size: string) =>
+      read({ HEADGATE_WORKERS: '4', HEADGATE_WORKER: '3', DATABASE_POOL_SIZE: size })
+    expect(worker('20')).toMatchObject({ nodeDir: '/data/workers/3', dataDir: '/data', databasePoolSize: 5 })
+    expect(worker('1').databasePoolSize).toBe(2)
+  },
+)

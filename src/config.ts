@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type RedisConfig, readRedis } from './config/redis.ts'
 import { ConfigError, type Environment, readInteger } from './config/values.ts'
+import { readWorkers, type WorkersConfig } from './config/workers.ts'
 
 export { ConfigError, type Environment } from './config/values.ts'
 
@@ -10,10 +11,13 @@ export interface Config {
   host: string
   port: number
   dataDir: string
+  /** What belongs to this process alone: the data directory, or that of a worker in it. */
+  nodeDir: string
   /** `postgres://...`, or the path of a SQLite file. */
   databaseUrl: string
-  /** Connections to PostgreSQL for queries. */
+  /** Connections of this process to PostgreSQL for queries. */
   databasePoolSize: number
+  workers: WorkersConfig
   /** What several nodes share besides the database; null without REDIS_URL. */
   redis: RedisConfig | null
   managementKey: string | null
@@ -83,12 +87,16 @@ export function readConfig(
 ): Config {
   const secrets = withSecretFiles(environment)
   const dataDir = resolve(environment.HEADGATE_DATA_DIR || './data')
+  const databaseUrl = readDatabaseUrl(secrets.DATABASE_URL, dataDir)
+  const workers = readWorkers(environment, /^postgres(ql)?:/.test(databaseUrl))
   return {
     host: environment.HOST || '127.0.0.1',
     port: readInteger('PORT', environment.PORT, 8080, [0, 65_535]),
     dataDir,
-    databaseUrl: readDatabaseUrl(secrets.DATABASE_URL, dataDir),
-    databasePoolSize: readInteger('DATABASE_POOL_SIZE', environment.DATABASE_POOL_SIZE, 10, [1, 1000]),
+    nodeDir: workers.own === null ? dataDir : workerDir(dataDir, workers.own),
+    databaseUrl,
+    databasePoolSize: readPoolSize(environment, workers),
+    workers,
     redis: readRedis(environment, secrets),
     managementKey: readSecret('HEADGATE_MANAGEMENT_KEY', secrets.HEADGATE_MANAGEMENT_KEY, 12),
     secretKey: readSecret('HEADGATE_SECRET_KEY', secrets.HEADGATE_SECRET_KEY, 16),
@@ -98,6 +106,20 @@ export function readConfig(
     environment: secrets,
     variables,
   }
+}
+
+/** The directory of a worker, below the common one. */
+export function workerDir(dataDir: string, worker: number): string {
+  return join(dataDir, 'workers', String(worker))
+}
+
+/** With one connection, a worker would wait for its slowest query. */
+const minWorkerPool = 2
+
+/** Workers divide the connections among them. */
+function readPoolSize(environment: Environment, { count, own }: WorkersConfig): number {
+  const size = readInteger('DATABASE_POOL_SIZE', environment.DATABASE_POOL_SIZE, 10, [1, 1000])
+  return own === null ? size : Math.max(minWorkerPool, Math.floor(size / count))
 }
 
 const maxSecretFileBytes = 64 * 1024

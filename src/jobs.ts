@@ -6,11 +6,11 @@ import { sweepOutbox, trimQueues } from './delivery/maintenance.ts'
 import { deliverNotifications } from './delivery/notifications/deliveries/deliver.ts'
 import { runNotifications } from './delivery/notifications/evaluate.ts'
 import { runDeliveries } from './delivery/worker.ts'
+import { auditHeadsPath } from './gateway/data-dir.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import { flushRequestLog } from './gateway/request-log.ts'
 import { pollVersions } from './gateway/shared-changes.ts'
 import { anchorChains } from './governance/audit/anchors.ts'
-import { headsFilePath } from './governance/audit/heads-file.ts'
 import { deleteOldEntries } from './governance/audit/retention.ts'
 import { pruneIdempotencyKeys } from './http/idempotency-keys.ts'
 import { buildDetachedStatements } from './inference/settle/records.ts'
@@ -219,7 +219,7 @@ function applyAuditRetention(gateway: Gateway): Promise<void> {
 
 /** Manipulations of entries older than this job's interval are noticed. */
 export function anchorAuditLog(gateway: Gateway): Promise<void> {
-  return anchorChains(gateway, headsFilePath(gateway.config.dataDir))
+  return anchorChains(gateway, auditHeadsPath(gateway.config))
 }
 
 /** Recorded by the clock of the database, which all nodes share. */

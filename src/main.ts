@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { resolveSiteUrl } from './access/site-url.ts'
 import { TaskSampler } from './analytics/classifier/task-sampler.ts'
 import { RollupThread } from './analytics/rollups/rollup-thread.ts'
@@ -19,10 +19,12 @@ import {
   lockDatabase,
   lockDataDir,
   prepareDataDir,
+  prepareWorkerDir,
   siteFilePath,
 } from './gateway/data-dir.ts'
 import type { Gateway, UpstreamServices } from './gateway/gateway.ts'
 import { createIdentity } from './gateway/identity.ts'
+import { createLogger } from './gateway/logger.ts'
 import { Metrics } from './gateway/metrics.ts'
 import {
   assertModerationModel,
@@ -35,14 +37,16 @@ import { reloadEnvironment } from './gateway/secret-managers/resolve.ts'
 import { describeServerEvent, listChangedSections, recordServerEvent } from './gateway/server-events.ts'
 import { readSettings } from './gateway/settings.ts'
 import { shareChanges } from './gateway/shared-changes.ts'
-import { shutDown, waitForBalancers, waitForStopSignal } from './gateway/shutdown.ts'
+import { handOverClients, shutDown, waitForBalancers } from './gateway/shutdown.ts'
+import { adoptSpooledCharges } from './gateway/spooled-charges.ts'
+import type { WorkerLink } from './gateway/worker-link.ts'
 import { createAuditRecorders } from './governance/audit/recorders.ts'
 import { PdfReader } from './governance/filters/pdf-reader.ts'
 import { ContentScanner } from './governance/filters/scanner.ts'
 import { consolePage, consoleRoutes } from './http/console/routes.ts'
 import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
-import { buildSystemRoutes } from './http/system-routes.ts'
+import { buildSystemRoutes, isReady } from './http/system-routes.ts'
 import { createRouting } from './inference/routing/sharing.ts'
 import { HtmlReader } from './inference/web/html-reader.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './jobs.ts'
@@ -69,6 +73,7 @@ import { JsonRepairer } from './platform/json/json-repairer.ts'
 import { Mailer } from './platform/mail/mailer.ts'
 import { OfficeReader } from './platform/media/office-reader.ts'
 import { nanosFromUsd } from './platform/money/money.ts'
+import { waitForStopSignal } from './platform/process/stop-signal.ts'
 import { rootCauseMessage } from './platform/root-cause.ts'
 import { type Clock, RemoteClock, systemClock } from './platform/time/clock.ts'
 import { CoarseTimer } from './platform/time/coarse-timer.ts'
@@ -105,7 +110,7 @@ export async function openGateway(
   const ledger = createLedger({ config, clock, log, nodeId: node.id, settings: () => gateway.settings })
   setReadBarrier(db, () => ledger.flush())
   const responseCache = new ByteCache()
-  const sharedState = await openSharedState(config.redis, log, () => node.liveNodes)
+  const sharedState = await openShared(config, log, node)
   registerGauges(metrics, { ledger, responseCache, ...sharedState })
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
   const gateway: Gateway = {
@@ -149,6 +154,17 @@ export async function openGateway(
   return Object.assign(gateway, { containers: createContainers(gateway) })
 }
 
+/** What this process shares with other workers and nodes. A process that serves alone loads nothing for workers. */
+async function openShared(config: Config, log: Logger, node: ClusterNode) {
+  const isWorker = config.workers.own !== null
+  const worker = isWorker
+    ? (await import('./gateway/worker-link.ts')).openWorkerLink(config.workers, log)
+    : null
+  const workerCluster = worker?.cluster ?? null
+  const liveNodes = () => node.liveNodes
+  return { worker, ...(await openSharedState(config, { log, liveNodes, workerCluster })) }
+}
+
 function registerGauges(
   metrics: Metrics,
   { ledger, responseCache, cluster }: Pick<Gateway, 'ledger' | 'responseCache' | 'cluster'>,
@@ -180,11 +196,6 @@ function createUpstreamServices(clock: Clock): UpstreamServices {
   }
 }
 
-function createLogger({ logLevel }: Config): Logger {
-  const options = { level: logLevel, base: null, serializers: { err: serializeError } }
-  return pino(options, pino.destination(2))
-}
-
 /** Warns only: an unusable credential in the environment may belong to another program. */
 function warnUnusableCredentials({ catalog, log }: Pick<Gateway, 'catalog' | 'log'>): void {
   for (const { slug, installation } of catalog.providers) {
@@ -199,7 +210,7 @@ interface LedgerParts extends Pick<Gateway, 'config' | 'clock' | 'log'> {
 }
 
 function createLedger({
-  config: { databaseUrl, dataDir },
+  config: { databaseUrl, nodeDir },
   clock,
   log,
   nodeId,
@@ -211,8 +222,8 @@ function createLedger({
   const connect = () => new PostgresBatchConnection(databaseUrl, isRelaxed)
   const engine = new LeasedEngine({
     database: new PostgresLeases(connect(), connect()),
-    journal: new NodeJournal(dataDir),
-    spool: new Spool(dataDir, log),
+    journal: new NodeJournal(nodeDir),
+    spool: new Spool(nodeDir, log),
     nodeId,
     clock,
     log,
@@ -250,16 +261,10 @@ function databaseError(error: unknown): ConfigError {
   return new ConfigError(`Cannot open the database: ${rootCauseMessage(error)}`)
 }
 
-/** Other properties of an error may contain what a client sent. */
-export function serializeError(error: unknown) {
-  if (!(error instanceof Error)) return { message: String(error) }
-  const { name, message, stack } = error
-  return { name, message, stack, ...('code' in error && { code: error.code }) }
-}
-
 export function startServer(gateway: Gateway): Server {
   const routes = [...pageGroups, toRouteGroup([...consoleRoutes, ...buildSystemRoutes()])]
   const server = listen(gateway, operationGroups, routes, consolePage)
+  gateway.worker?.acceptWith(server)
   gateway.connections = server
   return server
 }
@@ -282,11 +287,14 @@ export async function reloadGateway(gateway: Gateway): Promise<void> {
 /** Runs until a stop signal. The port is checked first: the keys of the first start are shown only once. */
 export async function serve(config: Config): Promise<void> {
   prepareDataDir(config.dataDir)
-  const unlockDataDir = lockDataDir(config.dataDir)
+  if (config.workers.own !== null) prepareWorkerDir(config)
+  const unlockDataDir = lockDataDir(config.nodeDir)
   const unlockDatabase = isPostgresUrl(config.databaseUrl) ? null : lockDatabase(config.databaseUrl)
-  await withPortErrors(config, () => assertPortFree(config))
+  if (config.workers.own === null) await withPortErrors(config, () => assertPortFree(config))
   const gateway = await openGateway(config)
+  const { worker } = gateway
   await gateway.containers?.check()
+  if (isPostgresUrl(config.databaseUrl)) adoptSpooledCharges(config, gateway.log)
   await openLedger(gateway)
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
   const start = await bootstrapOrganization(gateway, { ...config, initialCredits })
@@ -304,18 +312,31 @@ export async function serve(config: Config): Promise<void> {
     await releaseAuditLeases(gateway.db)
   }
   // Before the startup message: a supervisor may send a signal as soon as it reads it.
-  const stopped = waitForStopSignal()
-  process.on('SIGHUP', () => void reloadGateway(gateway))
+  const stopped = worker ? worker.stopRequested : waitForStopSignal()
+  if (worker) reportToSupervisor(gateway, worker)
+  else process.on('SIGHUP', () => void reloadGateway(gateway))
   const server = await withPortErrors(config, async () => startServer(gateway))
-  const site = resolveSiteUrl({ config, settings: gateway.settings, port: server.port ?? config.port })
-  process.stdout.write(formatStartupMessage(site, start))
+  const port = worker ? config.port : (server.port ?? config.port)
+  const site = resolveSiteUrl({ config, settings: gateway.settings, port })
+  const message = formatStartupMessage(site, start)
+  if (worker) await worker.announceReady(message)
+  else process.stdout.write(message)
   writeFileSync(siteFilePath(config.dataDir), site)
   const stopJobs = startJobs(gateway)
-  await stopped
-  await waitForBalancers(gateway)
+  if ((await stopped) === 'replace') await handOverClients(gateway)
+  else await waitForBalancers(gateway)
   await shutDown(gateway, server, stopJobs)
+  await worker?.announceEnd()
   unlockDatabase?.()
   unlockDataDir()
+}
+
+function reportToSupervisor(gateway: Gateway, worker: WorkerLink): void {
+  worker.report({
+    reload: () => void reloadGateway(gateway),
+    isReady: () => isReady(gateway),
+    collectMetrics: () => gateway.metrics.collect(),
+  })
 }
 
 async function openLedger({ ledger }: Gateway): Promise<void> {

@@ -2,9 +2,12 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { pino } from 'pino'
 import { hasValkey, newRedisConfig } from '../../test/support/valkey.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
+import { Peer } from '../platform/process/peer.ts'
 import type { Cluster, WindowRule } from './cluster.ts'
+import { type ClusterHost, createClusterHost } from './host.ts'
 import { MemoryCluster, SharedMemory } from './memory.ts'
 import { ValkeyCluster } from './valkey.ts'
+import { WorkerCluster } from './worker.ts'
 
 const log = pino({ level: 'silent' })
 const at = 1_800_000_000_000
@@ -17,7 +20,34 @@ const openNodes: Record<string, OpenNodes> = {
     const memory = new SharedMemory()
     return Array.from({ length: count }, () => new MemoryCluster(memory))
   },
+  workers: async (count) => {
+    const memory = new SharedMemory()
+    return Array.from({ length: count }, () => openWorker(memory, count).cluster)
+  },
   ...(hasValkey && { valkey: openValkeyNodes }),
+}
+
+/** A worker and its host, which exchange copies of messages, later. */
+function openWorker(memory: SharedMemory, workers: number) {
+  const transfer = (receive: (message: unknown) => void) => (message: unknown) => {
+    const copy = structuredClone(message)
+    setImmediate(() => receive(copy))
+  }
+  const worker = new Peer<ClusterHost>(
+    transfer((message) => supervisor.receive(message)),
+    {},
+  )
+  const cluster = new WorkerCluster({ host: worker, workers, log })
+  const { host, close } = createClusterHost(memory, (...args) => cluster.receive(...args))
+  const supervisor = new Peer(
+    transfer((message) => worker.receive(message)),
+    host,
+  )
+  const end = async () => {
+    await close()
+    worker.close()
+  }
+  return { cluster: Object.assign(cluster, { close: end }), end }
 }
 
 async function openValkeyNodes(count: number): Promise<Cluster[]> {
@@ -148,4 +178,29 @@ describe.each(Object.keys(openNodes))('on %s', (kind) => {
     await second.release()
     expect([await second.renew(), await third.renew()]).toEqual([false, true])
   })
+})
+
+test('R16 workers whose host has ended admit their share, at least one, and go on from what they took', async () => {
+  const { cluster, end } = openWorker(new SharedMemory(), 2)
+  const rule: WindowRule = { limit: 10, windowMs: minute, kind: 'fixed' }
+  const take = () => cluster.take('key', 1, rule, at).then(({ isTaken }) => isTaken)
+  for (let count = 0; count < 3; count++) expect(await take()).toBe(true)
+  await end()
+  expect([await take(), await take(), await take()]).toEqual([true, true, false])
+  expect((await cluster.take('small', 1, { ...rule, limit: 1 }, at)).isTaken).toBe(true)
+  expect([
+    await cluster.acquire('s', 4),
+    await cluster.acquire('s', 4),
+    await cluster.acquire('s', 4),
+  ]).toEqual([true, true, false])
+  expect([await cluster.get('v'), await cluster.lease('job', minute)]).toEqual([null, null])
+  expect(await cluster.compareAndSet('v', null, 'one', minute)).toBe(false)
+  expect(cluster.status.fallbacks).toBeGreaterThan(8)
+})
+
+test('the oldest values leave a memory that is full', () => {
+  const cluster = new MemoryCluster()
+  const value = 'x'.repeat(1024 * 1024)
+  for (let count = 0; count < 65; count++) cluster.set(`v${count}`, value, minute)
+  expect([cluster.get('v0'), cluster.get('v1')?.length]).toEqual([null, value.length])
 })

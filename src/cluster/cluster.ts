@@ -70,7 +70,8 @@ export interface Lease {
 }
 
 export interface ClusterStatus {
-  kind: 'memory' | 'valkey'
+  /** `workers`: in the memory of the process that started this one. */
+  kind: 'memory' | 'valkey' | 'workers'
   /** Always true in memory. */
   isConnected: boolean
   operations: number

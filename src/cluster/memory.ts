@@ -18,6 +18,8 @@ export class SharedMemory {
   readonly windows = new WindowCounts()
   readonly slots = new Map<string, number>()
   readonly values = new Map<string, StoredValue>()
+  /** Characters of the values. */
+  valueSize = 0
   readonly leases = new Map<string, HeldLease>()
   readonly nodes = new Set<MemoryCluster>()
   lastFence = 0
@@ -25,6 +27,7 @@ export class SharedMemory {
 
 /** Values that are stored at a time; those that were stored first are dropped. */
 const maxValues = 100_000
+const maxValueSize = 64 * 1024 * 1024
 
 /** The cluster of one node. Several in one process can share a memory. */
 export class MemoryCluster implements Cluster {
@@ -78,9 +81,11 @@ export class MemoryCluster implements Cluster {
 
   set(name: string, value: string, ttlMs: number): void {
     const { values } = this.#memory
-    values.delete(name)
+    this.delete(name)
     values.set(name, { value, until: this.#monotonicNow() + ttlMs })
-    if (values.size > maxValues) values.delete(values.keys().next().value ?? '')
+    this.#memory.valueSize += value.length
+    while (values.size > maxValues || this.#memory.valueSize > maxValueSize)
+      this.delete(values.keys().next().value ?? '')
   }
 
   compareAndSet(name: string, expected: string | null, value: string, ttlMs: number): boolean {
@@ -90,7 +95,9 @@ export class MemoryCluster implements Cluster {
   }
 
   delete(name: string): void {
-    this.#memory.values.delete(name)
+    const { values } = this.#memory
+    this.#memory.valueSize -= values.get(name)?.value.length ?? 0
+    values.delete(name)
   }
 
   publish(channel: string, message: string): void {

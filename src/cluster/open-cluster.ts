@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { RedisConfig } from '../config/redis.ts'
+import type { Config } from '../config.ts'
 import { MinuteRateLimiter, type RateLimiter } from '../platform/concurrency/rate-limiter.ts'
 import type { Cluster } from './cluster.ts'
 import { MemoryCluster } from './memory.ts'
@@ -10,12 +10,23 @@ interface SharedState {
   rateLimiter: RateLimiter
 }
 
+interface ClusterDeps {
+  log: Logger
+  liveNodes: () => number
+  /** What the workers of this server share without REDIS_URL; null if this process serves alone. */
+  workerCluster: Cluster | null
+}
+
 /** The client library is loaded only where it is used. A server that is away does not prevent the start. */
 export async function openSharedState(
-  config: RedisConfig | null,
-  log: Logger,
-  liveNodes: () => number,
+  { redis: config, workers }: Pick<Config, 'redis' | 'workers'>,
+  { log, liveNodes, workerCluster }: ClusterDeps,
 ): Promise<SharedState> {
+  if (!config && workerCluster) {
+    const liveNodes = () => workers.count
+    const rateLimiter = new SharedRateLimiter({ cluster: workerCluster, liveNodes })
+    return { cluster: workerCluster, rateLimiter }
+  }
   if (!config) return { cluster: new MemoryCluster(), rateLimiter: new MinuteRateLimiter() }
   const { ValkeyCluster } = await import('./valkey.ts')
   const cluster = new ValkeyCluster(config, { log, liveNodes })

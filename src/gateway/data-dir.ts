@@ -2,12 +2,23 @@ import { Database, SQLiteError } from 'bun:sqlite'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { headsFilePath } from '../governance/audit/heads-file.ts'
 
 /** The umask keeps the database, the secret key and uploaded files private to this user. */
 export function prepareDataDir(dataDir: string): void {
   process.umask(0o077)
   withDataDirErrors(dataDir, () => mkdirSync(join(dataDir, 'files'), { recursive: true }))
+}
+
+/** The directory of a worker has only what no other process may use. */
+export function prepareWorkerDir({ nodeDir }: Config): void {
+  withDataDirErrors(nodeDir, () => mkdirSync(nodeDir, { recursive: true }))
+}
+
+/** The first worker notes the heads of the audit log where commands look for them; the others keep files of their own. */
+export function auditHeadsPath({ dataDir, nodeDir, workers }: Config): string {
+  return headsFilePath(workers.own === 1 ? dataDir : nodeDir)
 }
 
 /** The URL of the running server, for commands that print links to it. */
@@ -19,7 +30,7 @@ export function siteFilePath(dataDir: string): string {
 export function lockDataDir(dataDir: string): () => void {
   const pidFile = join(dataDir, 'headgate.pid')
   const readHolderPid = () => (existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : 'unknown')
-  const unlock = withDataDirErrors(dataDir, () => tryLockFile(join(dataDir, 'headgate.lock')))
+  const unlock = withDataDirErrors(dataDir, () => tryLockDataDir(dataDir))
   if (!unlock) {
     throw new ConfigError(
       `The data directory ${dataDir} is in use by another Headgate process (pid ${readHolderPid()}). Stop it, or set HEADGATE_DATA_DIR.`,
@@ -27,6 +38,11 @@ export function lockDataDir(dataDir: string): () => void {
   }
   withDataDirErrors(dataDir, () => writeFileSync(pidFile, String(process.pid)))
   return unlock
+}
+
+/** Undefined while another process uses the directory. */
+export function tryLockDataDir(dataDir: string): (() => void) | undefined {
+  return tryLockFile(join(dataDir, 'headgate.lock'))
 }
 
 /** One server per SQLite file, wherever it is: the meters in memory are valid only with a single writer. */

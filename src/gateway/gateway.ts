@@ -47,6 +47,7 @@ import type { ResponseQuota } from '../storage/response-quota.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { Metrics } from './metrics.ts'
 import type { Settings } from './settings.ts'
+import type { WorkerLink } from './worker-link.ts'
 
 /**
  * The components of a running process, passed as the first argument. `settings`, `overrides` and `catalogue` are
@@ -72,6 +73,8 @@ export interface Gateway {
   readonly jsonRepairer: JsonRepairer
   /** This process among those that share the database. */
   readonly node: ClusterNode
+  /** Null unless this process is one of several workers that serve a port. */
+  readonly worker: WorkerLink | null
   /** What nodes share besides the database. */
   readonly cluster: Cluster
   readonly rollUps: RollupThread

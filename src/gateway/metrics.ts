@@ -4,6 +4,7 @@ import type { Charge } from '../ledger/charge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
 import { RequestCounts } from './request-counts.ts'
+import type { MetricData } from './worker-protocol.ts'
 
 /** The events that wait for the destinations of one type. */
 interface DeliveryQueue {
@@ -12,6 +13,12 @@ interface DeliveryQueue {
 }
 
 let processMetrics: Registry | null = null
+
+/** How workers combine what prom-client would leave out or add up. */
+const processAggregators: Readonly<Record<string, string>> = {
+  headgate_process_start_time_seconds: 'min',
+  headgate_process_max_fds: 'max',
+}
 
 /**
  * CPU, memory and event loop: of the process, whichever gateways are open in it. Only for a process whose metrics are
@@ -92,12 +99,15 @@ export class Metrics {
     name: 'headgate_delivery_queue_events',
     help: 'Events that wait for destinations, by type.',
     labelNames: ['type'],
+    // Each process counts those of all.
+    aggregator: 'max',
     registers: [this.#registry],
   })
   readonly #deliveryAge = new Gauge({
     name: 'headgate_delivery_queue_oldest_seconds',
     help: 'Age of the oldest event that waits for a destination, by type.',
     labelNames: ['type'],
+    aggregator: 'max',
     registers: [this.#registry],
   })
 
@@ -118,6 +128,7 @@ export class Metrics {
     new Gauge({
       name: 'headgate_ledger_up',
       help: '1 if the ledger can be written; otherwise inference requests fail with 503.',
+      aggregator: 'min',
       registers,
       collect() {
         this.set(ledger.downSince === null ? 1 : 0)
@@ -125,13 +136,14 @@ export class Metrics {
     })
   }
 
-  /** Nothing in memory, where no operation can fail. */
+  /** Nothing without REDIS_URL. */
   registerCluster(status: ClusterStatus): void {
-    if (status.kind === 'memory') return
+    if (status.kind !== 'valkey') return
     const registers = [this.#registry]
     new Gauge({
       name: 'headgate_cluster_up',
       help: '1 if the server of REDIS_URL answers; otherwise each node admits its share of every rate limit.',
+      aggregator: 'min',
       registers,
       collect() {
         this.set(status.isConnected ? 1 : 0)
@@ -231,9 +243,20 @@ export class Metrics {
   }
 
   async render(): Promise<{ body: string; contentType: string }> {
-    processMetrics ??= createProcessMetrics()
-    const registry = Registry.merge([this.#registry, processMetrics])
+    const registry = this.#merge()
     const body = this.#requests.render() + (await registry.metrics())
     return { body, contentType: registry.contentType }
+  }
+
+  /** The same as data, to be combined with those of other workers: each gauge says how. */
+  async collect(): Promise<MetricData[]> {
+    const metrics = (await this.#merge().getMetricsAsJSON()) as unknown as MetricData[]
+    for (const metric of metrics) metric.aggregator = processAggregators[metric.name] ?? metric.aggregator
+    return [...this.#requests.collect(), ...metrics]
+  }
+
+  #merge(): Registry {
+    processMetrics ??= createProcessMetrics()
+    return Registry.merge([this.#registry, processMetrics])
   }
 }

@@ -1,5 +1,12 @@
+import type { MetricData } from './worker-protocol.ts'
+
 /** The upper bounds of the histogram, in seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+
+const requestsName = 'headgate_http_requests_total'
+const requestsHelp = 'HTTP requests, by operation and status.'
+const secondsName = 'headgate_http_request_seconds'
+const secondsHelp = 'Time from the request line to the first byte of the response, by operation.'
 
 /** The counts of one operation. */
 class OperationCounts {
@@ -28,25 +35,46 @@ export class RequestCounts {
 
   /** Renders the text format of Prometheus. Names of operations need no escaping. */
   render(): string {
-    const lines = [
-      '# HELP headgate_http_requests_total HTTP requests, by operation and status.',
-      '# TYPE headgate_http_requests_total counter',
-    ]
+    const lines = [`# HELP ${requestsName} ${requestsHelp}`, `# TYPE ${requestsName} counter`]
     for (const [operation, { byStatus }] of this.#operations)
       for (const [status, count] of byStatus)
-        lines.push(`headgate_http_requests_total{operation="${operation}",status="${status}"} ${count}`)
-    lines.push(
-      '',
-      '# HELP headgate_http_request_seconds Time from the request line to the first byte of the response, by operation.',
-      '# TYPE headgate_http_request_seconds histogram',
-    )
+        lines.push(`${requestsName}{operation="${operation}",status="${status}"} ${count}`)
+    lines.push('', `# HELP ${secondsName} ${secondsHelp}`, `# TYPE ${secondsName} histogram`)
     for (const [operation, counts] of this.#operations) lines.push(...renderHistogram(operation, counts))
     return `${lines.join('\n')}\n\n`
   }
+
+  /** The same as data, to be added to those of other processes. */
+  collect(): MetricData[] {
+    const requests: MetricData['values'] = []
+    const seconds: MetricData['values'] = []
+    for (const [operation, counts] of this.#operations) {
+      for (const [status, value] of counts.byStatus) requests.push({ value, labels: { operation, status } })
+      seconds.push(...collectHistogram(operation, counts))
+    }
+    const aggregator = 'sum'
+    return [
+      { name: requestsName, help: requestsHelp, type: 'counter', aggregator, values: requests },
+      { name: secondsName, help: secondsHelp, type: 'histogram', aggregator, values: seconds },
+    ]
+  }
+}
+
+function collectHistogram(operation: string, { buckets, seconds }: OperationCounts): MetricData['values'] {
+  let total = 0
+  const values: MetricData['values'] = buckets.map((count, at) => {
+    total += count
+    const labels = { le: bounds[at] ?? '+Inf', operation }
+    return { metricName: `${secondsName}_bucket`, labels, value: total }
+  })
+  const labels = { operation }
+  values.push({ metricName: `${secondsName}_sum`, labels, value: seconds })
+  values.push({ metricName: `${secondsName}_count`, labels, value: total })
+  return values
 }
 
 function renderHistogram(operation: string, { buckets, seconds }: OperationCounts): string[] {
-  const name = 'headgate_http_request_seconds'
+  const name = secondsName
   let total = 0
   const lines = buckets.map((count, at) => {
     total += count

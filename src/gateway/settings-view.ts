@@ -102,6 +102,7 @@ export function describeEnvironment(config: Config): Record<string, string | nul
     PORT: String(config.port),
     HEADGATE_DATA_DIR: config.dataDir,
     HEADGATE_CONFIG: config.environment.HEADGATE_CONFIG || null,
+    HEADGATE_WORKERS: config.environment.HEADGATE_WORKERS || null,
     DATABASE_URL: maskUrl(config.databaseUrl),
     REDIS_URL: redis && maskHosts(redis.url),
     REDIS_CA_FILE: config.environment.REDIS_CA_FILE || null,

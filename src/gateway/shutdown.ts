@@ -1,35 +1,21 @@
 import { isatty } from 'node:tty'
 import { anchorChains } from '../governance/audit/anchors.ts'
-import { headsFilePath } from '../governance/audit/heads-file.ts'
 import { closeDb } from '../platform/db/db.ts'
+import { auditHeadsPath } from './data-dir.ts'
 import type { Gateway } from './gateway.ts'
 import { flushRequestLog } from './request-log.ts'
 import { recordServerEvent } from './server-events.ts'
 
 /** Default delay, longer than most balancers take to notice that a node is not ready. */
 const drainDelayMs = 5000
+/** Time in which clients send the first request of a connection, whatever `limits.drain_delay` is. */
+const minHandoverMs = 1000
 /** Time for aborted replies to be settled and sent. */
 const abortGraceMs = 5000
 
 interface StoppableServer {
   /** Closes the port and waits for the requests in flight, or ends them. */
   stop(isForced?: boolean): Promise<void>
-}
-
-/** A terminal sends Ctrl-C to the whole process group, so one signal may arrive twice: only a later one forces the exit. */
-export async function waitForStopSignal(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  let firstAt = 0
-  const stop = () => {
-    if (firstAt === 0) firstAt = Date.now()
-    else if (Date.now() - firstAt > 1000) process.exit(130)
-    resolve()
-  }
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
-  // The launcher has exited and can no longer forward signals.
-  process.on('disconnect', stop)
-  await promise
 }
 
 /** The batches and mails in flight are finished; a batch that is not sent by then is sent after the next start. */
@@ -50,6 +36,18 @@ export async function waitForBalancers(gateway: Gateway): Promise<void> {
   gateway.requestLog.followers.close()
   const isInTerminal = isatty(0) || isatty(1)
   await Bun.sleep(gateway.settings.limits.drain_delay ?? (isInTerminal ? 0 : drainDelayMs))
+}
+
+/**
+ * Ends the connections of a worker that is replaced: other workers accept new ones, and each response from now on ends
+ * its connection. One that is idle for all of this time is closed.
+ */
+export async function handOverClients(gateway: Gateway): Promise<void> {
+  gateway.log.info('draining for a restart')
+  gateway.worker?.stopAccepting()
+  gateway.isDraining = true
+  gateway.requestLog.followers.close()
+  await Bun.sleep(Math.max(minHandoverMs, gateway.settings.limits.drain_delay ?? drainDelayMs))
 }
 
 export async function shutDown(
@@ -83,7 +81,7 @@ export async function shutDown(
   await gateway.audit.queue.flush()
   // The database may be unavailable.
   await recordServerEvent(gateway, 'server.stop').catch(() => undefined)
-  await anchorChains(gateway, headsFilePath(gateway.config.dataDir)).catch((err: unknown) =>
+  await anchorChains(gateway, auditHeadsPath(gateway.config)).catch((err: unknown) =>
     gateway.log.warn({ err }, 'audit log not anchored'),
   )
   stopJobs()

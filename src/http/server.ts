@@ -316,7 +316,8 @@ export function listen(
   return Bun.serve({
     ...transportOptions,
     hostname: gateway.config.host,
-    port: gateway.config.port,
+    // A worker gets the connections of the common port.
+    port: gateway.worker ? 0 : gateway.config.port,
     routes: buildRoutes(gateway, operations, rawRoutes),
     fetch: (request) => handleUnknownPath(gateway, request, fallbackPage),
     error: (error) => buildErrorResponse(gateway, error, { requestId: newId('req'), operation: undefined }),

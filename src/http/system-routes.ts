@@ -2,6 +2,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { pathPrefixOf } from '../access/origin.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { Readiness } from '../gateway/worker-protocol.ts'
 import { isPostgresUrl, writeProbe } from '../platform/db/db.ts'
 import { acceptsEncoding } from '../platform/http/accept-encoding.ts'
 import { isoNow } from '../platform/time/clock.ts'
@@ -25,14 +26,12 @@ export function buildSystemRoutes(): RawRoute[] {
   return [
     getRoute('/healthz', async () => Response.json({ status: 'ok' })),
     getRoute('/readyz', async (gateway) => {
-      if (gateway.isDraining) return refuseReadiness('draining')
-      const { ok } = await probeCached(gateway)
-      const isReady = ok && gateway.ledger.downSince === null
-      return isReady ? Response.json({ status: 'ready' }) : refuseReadiness('not_ready')
+      const readiness = await readReadiness(gateway)
+      return readiness === 'ready' ? Response.json({ status: 'ready' }) : refuseReadiness(readiness)
     }),
     getRoute('/status', async (gateway) => Response.json(await buildStatus(gateway))),
     getRoute('/metrics', async (gateway) => {
-      const { body, contentType } = await gateway.metrics.render()
+      const { body, contentType } = await (gateway.worker?.renderMetrics() ?? gateway.metrics.render())
       return new Response(body, { headers: { 'content-type': contentType } })
     }),
     getRoute('/openapi.json', async (_, request) => sendOpenApi(request)),
@@ -42,6 +41,19 @@ export function buildSystemRoutes(): RawRoute[] {
       return new Response(null, { status: 302, headers })
     }),
   ]
+}
+
+/** Of this process. */
+export async function isReady(gateway: Gateway): Promise<boolean> {
+  const { ok } = await probeCached(gateway)
+  return ok && gateway.ledger.downSince === null
+}
+
+/** Of the server: of all its workers, whichever answers. */
+async function readReadiness(gateway: Gateway): Promise<Readiness> {
+  if (gateway.worker) return gateway.worker.readReadiness().catch(() => 'not_ready' as const)
+  if (gateway.isDraining) return 'draining'
+  return (await isReady(gateway)) ? 'ready' : 'not_ready'
 }
 
 function refuseReadiness(status: string): Response {
@@ -69,10 +81,12 @@ async function sendOpenApi(request: Request): Promise<Response> {
 async function buildStatus(gateway: Gateway) {
   const { ok, latencyMs } = await probeCached(gateway)
   const isLedgerUp = gateway.ledger.downSince === null
+  const workers = (await gateway.worker?.describeWorkers().catch(() => null)) ?? null
   const kind = isPostgresUrl(gateway.config.databaseUrl) ? 'postgresql' : 'sqlite'
   return {
-    status: ok && isLedgerUp ? 'ok' : 'degraded',
+    status: ok && isLedgerUp && !workers?.some(({ state }) => state === 'stopped') ? 'ok' : 'degraded',
     version,
+    ...(workers && { workers: workers.map(({ number, state, restarts }) => ({ number, state, restarts })) }),
     dependencies: {
       database: { status: ok ? 'ok' : 'down', kind, latency_ms: latencyMs },
       ledger: {

@@ -1,6 +1,7 @@
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listSegmentFiles } from '../../ledger/journal-segment.ts'
+import { listWorkerDirs, waitingFileNames } from '../spooled-charges.ts'
 
 /** A file of the data directory, by its path in it. */
 export interface DataFile {
@@ -18,8 +19,16 @@ const videoPattern = /^video_[0-9a-f]+-\d+\.mp4$/
 export async function listDataFiles(dataDir: string): Promise<DataFile[]> {
   const runs = await listNames(join(dataDir, dataNames.benchmarks), true)
   const names = [dataNames.heads, ...runs.map((name) => `${dataNames.benchmarks}/${name}`)]
-  const spooled = listSegmentFiles(join(dataDir, 'unsent')).map((path) => path.slice(dataDir.length + 1))
-  return [...names, ...spooled].map((name) => ({ name, path: join(dataDir, name) }))
+  return [...names.map((name) => ({ name, path: join(dataDir, name) })), ...listSpooled(dataDir)]
+}
+
+/** Charges that wait for the database, also those of workers: in a restored directory they are those of one process. */
+function listSpooled(dataDir: string): DataFile[] {
+  const folders = [dataDir, ...listWorkerDirs(dataDir)]
+  return waitingFileNames.flatMap((name) => {
+    const paths = folders.flatMap((folder) => listSegmentFiles(join(folder, name)))
+    return paths.map((path, at) => ({ name: `${name}-ledger-${at + 1}`, path }))
+  })
 }
 
 /** Complete videos. */

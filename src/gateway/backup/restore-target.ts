@@ -21,7 +21,7 @@ export async function assertEmptyTarget(
   const found = [
     ...ownedNames.filter((name) => hasContent(join(dataDir, name))),
     ...(has_secret_key && existsSync(secretFilePath(dataDir)) ? ['secret.key'] : []),
-    ...listNames(dataDir).filter((name) => name.startsWith('unsent-')),
+    ...listNames(dataDir).filter((name) => /^(?:node|unsent)-/.test(name)),
   ]
   if (found.length > 0)
     throw new ArchiveError(

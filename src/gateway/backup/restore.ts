@@ -33,7 +33,7 @@ const stagingName = 'restoring'
 const rowsPerInsert = 500
 /** Data files that an archive may have: nothing else is written into the data directory. */
 const dataPattern =
-  /^data\/(?:audit-heads\.txt|secret\.key|unsent-ledger-\d+|benchmarks\/(?:[\w.-]+\/)?[\w.-]+)$/
+  /^data\/(?:audit-heads\.txt|secret\.key|(?:node|unsent)-ledger-\d+|benchmarks\/(?:[\w.-]+\/)?[\w.-]+)$/
 const videoPattern = /^videos\/video_[0-9a-f]+-\d+\.mp4$/
 
 /**

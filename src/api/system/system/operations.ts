@@ -28,6 +28,28 @@ const system = z
       open_streams: z.int().describe('Requests to providers in progress.'),
     }),
     nodes: z.int().describe('Processes that share the database.'),
+    workers: z
+      .array(
+        z.strictObject({
+          number: z.int(),
+          state: z.enum(['starting', 'running', 'draining', 'stopped']),
+          pid: z.int().nullable(),
+          started_at: z.iso.datetime().nullable(),
+          restarts: z.int().describe('How often it was started again, after a crash or on request.'),
+        }),
+      )
+      .nullable()
+      .describe('The processes of this server (`HEADGATE_WORKERS`). Null with one.'),
+    shared_state: z
+      .strictObject({
+        kind: z
+          .enum(['memory', 'valkey', 'workers'])
+          .describe(
+            'What rate limits, cooldowns and cached replies are shared by: nothing (`memory`), the server of `REDIS_URL` (`valkey`), or the memory that the workers of this server share (`workers`).',
+          ),
+        is_connected: z.boolean(),
+      })
+      .describe('What nodes share besides the database.'),
     storage: z.strictObject({
       mode: z.enum(['embedded', 'shared']).describe('`embedded`: SQLite; `shared`: PostgreSQL.'),
       database: z.enum(['sqlite', 'postgresql']),
@@ -82,7 +104,7 @@ const getSystem = defineOperation({
 })
 
 async function describeSystem(gateway: Gateway): Promise<z.input<typeof system>> {
-  const { config, db, settings, clock, ledger } = gateway
+  const { config, db, settings, clock, ledger, cluster } = gateway
   // Before the queries: some of them flush the journal.
   const journal_bytes = ledger.unflushedBytes
   const nodes = await countLiveNodes(gateway)
@@ -100,6 +122,8 @@ async function describeSystem(gateway: Gateway): Promise<z.input<typeof system>>
       journal_bytes,
       files: settings.files.s3 ? 'bucket' : 'data_directory',
     },
+    workers: (await gateway.worker?.describeWorkers()) ?? null,
+    shared_state: { kind: cluster.status.kind, is_connected: cluster.status.isConnected },
     warnings: listWarnings(gateway, nodes),
     overhead: toQuantiles(await sampleOverhead(db, since)),
     queues: await measureQueues(gateway),

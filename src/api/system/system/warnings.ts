@@ -9,6 +9,8 @@ export interface Warning {
 /** Lists warnings for an operator who is about to rely on the installation. */
 export function listWarnings({ config, settings, ledger, cluster }: Gateway, nodes: number): Warning[] {
   const isEmbedded = !isPostgresUrl(config.databaseUrl)
+  // The workers of this server share its data directory and its limits.
+  const isSeveral = nodes > config.workers.count
   const warnings: (Warning | false)[] = [
     ledger.downSince !== null && {
       code: 'ledger_down',
@@ -19,19 +21,19 @@ export function listWarnings({ config, settings, ledger, cluster }: Gateway, nod
       message:
         'The database is a SQLite file in the data directory, which one node can use. For several nodes, set DATABASE_URL to PostgreSQL.',
     },
-    nodes > 1 &&
+    isSeveral &&
       settings.files.s3 === null && {
         code: 'files_on_one_node',
         message:
           'Several nodes share the database, and uploaded files are in the data directory of the node that received them. Set files.s3, or share the directory.',
       },
-    nodes > 1 &&
+    isSeveral &&
       config.secretKey === null && {
         code: 'secret_key_in_file',
         message:
           'Several nodes share the database, and the secret key of this one is in its data directory. Set HEADGATE_SECRET_KEY on all of them.',
       },
-    nodes > 1 &&
+    isSeveral &&
       config.redis === null && {
         code: 'limits_per_node',
         message:

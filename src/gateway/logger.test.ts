@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { serializeError } from './main.ts'
+import { serializeError } from './logger.ts'
 
 describe('errors in the log', () => {
   test('S12 only name, message, stack and code are logged, not the input an error carries', () => {

@@ -1,0 +1,73 @@
+import { expect, test } from 'bun:test'
+import { Metrics } from '../gateway/metrics.ts'
+import type { WorkerStatus } from '../gateway/worker-protocol.ts'
+import { WorkerMetrics } from './worker-metrics.ts'
+
+const workers: WorkerStatus[] = [
+  { number: 1, state: 'running', pid: 1, started_at: null, restarts: 0 },
+  { number: 2, state: 'draining', pid: 2, started_at: null, restarts: 3 },
+]
+
+function openWorker(waiting: number, isUp: boolean): Metrics {
+  const metrics = new Metrics()
+  metrics.registerLedger({ waiting, downSince: isUp ? null : 1 })
+  return metrics
+}
+
+/** The value of each line, by name and labels. */
+function parse(body: string): Map<string, number> {
+  const lines = body.split('\n').filter((line) => line && !line.startsWith('#'))
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]))
+}
+
+test('counters and histograms are added up, and each gauge is combined by its rule', async () => {
+  const [a, b] = [openWorker(2, true), openWorker(3, false)]
+  a.recordRequest('chat', 200, 0.002)
+  b.recordRequest('chat', 200, 0.02)
+  b.recordRequest('keys', 429, 0.0001)
+  a.recordCacheLookup('hit')
+  b.recordCacheLookup('hit')
+  for (const [metrics, depth] of [
+    [a, 7],
+    [b, 9],
+  ] as const)
+    metrics.setDeliveryQueues(new Map([['webhook', { depth, oldestSeconds: depth }]]))
+  const all = new WorkerMetrics()
+  const { body, contentType } = await all.render(workers, [await a.collect(), await b.collect()])
+  const values = parse(body)
+  expect(Object.fromEntries(values)).toMatchObject({
+    'headgate_http_requests_total{operation="chat",status="200"}': 2,
+    'headgate_http_requests_total{operation="keys",status="429"}': 1,
+    'headgate_http_request_seconds_bucket{le="0.0025",operation="chat"}': 1,
+    'headgate_http_request_seconds_bucket{le="+Inf",operation="chat"}': 2,
+    'headgate_http_request_seconds_count{operation="chat"}': 2,
+    'headgate_response_cache_requests_total{status="hit"}': 2,
+    headgate_ledger_waiting: 5,
+    headgate_ledger_up: 0,
+    'headgate_delivery_queue_events{type="webhook"}': 9,
+    'headgate_worker_up{worker="1"}': 1,
+    'headgate_worker_up{worker="2"}': 0,
+    'headgate_worker_restarts_total{worker="2"}': 3,
+  })
+  expect(values.get('headgate_process_start_time_seconds')).toBeLessThanOrEqual(Date.now() / 1000)
+  // The same metrics with the same descriptions as one process has.
+  const describe = (text: string) => text.split('\n').filter((line) => /^# (HELP|TYPE)/.test(line))
+  const own = await a.render()
+  expect(contentType).toBe(own.contentType)
+  expect(describe(body)).toEqual(expect.arrayContaining(describe(own.body)))
+})
+
+test('the counts of a worker that has ended remain, without its gauges', async () => {
+  const [ended, next] = [openWorker(2, false), openWorker(0, true)]
+  ended.recordRequest('chat', 200, 0.002)
+  next.recordRequest('chat', 200, 0.002)
+  const all = new WorkerMetrics()
+  all.retain(await ended.collect())
+  all.retain(await ended.collect())
+  const values = parse((await all.render(workers, [await next.collect()])).body)
+  expect(values.get('headgate_http_requests_total{operation="chat",status="200"}')).toBe(3)
+  expect(values.get('headgate_http_request_seconds_count{operation="chat"}')).toBe(3)
+  expect([values.get('headgate_ledger_up'), values.get('headgate_ledger_waiting')]).toEqual([1, 0])
+  const counts = parse((await all.render(workers, [])).body)
+  expect(counts.get('headgate_http_requests_total{operation="chat",status="200"}')).toBe(2)
+})
