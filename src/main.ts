@@ -104,7 +104,7 @@ export async function openGateway(
   const responseCache = new ByteCache()
   const node = new ClusterNode(!isPostgresUrl(config.databaseUrl))
   const sharedState = await openSharedState(config.redis, log, () => node.liveNodes)
-  registerGauges(metrics, { ledger, responseCache, ...sharedState })
+  registerGauges(metrics, { ledger, responseCache, ...sharedState }, () => gateway.connections)
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
   const gateway: Gateway = {
     config,
@@ -150,7 +150,9 @@ export async function openGateway(
 function registerGauges(
   metrics: Metrics,
   { ledger, responseCache, cluster }: Pick<Gateway, 'ledger' | 'responseCache' | 'cluster'>,
+  readConnections: () => Gateway['connections'],
 ): void {
+  metrics.registerConnections(readConnections)
   metrics.registerLedger(ledger)
   metrics.registerCache(responseCache)
   metrics.registerCluster(cluster.status)
