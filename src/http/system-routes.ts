@@ -2,6 +2,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { pathPrefixOf } from '../access/origin.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { build, runtime } from '../platform/build.ts'
 import { isPostgresUrl, writeProbe } from '../platform/db/db.ts'
 import { acceptsEncoding } from '../platform/http/accept-encoding.ts'
 import { isoNow } from '../platform/time/clock.ts'
@@ -73,6 +74,8 @@ async function buildStatus(gateway: Gateway) {
   return {
     status: ok && isLedgerUp ? 'ok' : 'degraded',
     version,
+    build,
+    runtime,
     dependencies: {
       database: { status: ok ? 'ok' : 'down', kind, latency_ms: latencyMs },
       ledger: {
