@@ -1,12 +1,13 @@
 // The long tests: command-line agents, each with a small task, the client libraries of other languages, ClickHouse,
-// files of 1 GiB, every screen of the console for every role, and the console with 5 million generations. The programs
-// are large, so they are installed only here, into separate folders.
+// files of 1 GiB, the executables of all platforms, every screen of the console for every role, and the console with
+// 5 million generations. The programs are large, so they are installed only here, into separate folders.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { prepareChromium } from './chromium.mjs'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { languages } from './long-clients.mjs'
+import { executableName, findOwnTarget } from './packaging/targets.mjs'
 import { startPostgres } from './postgres.mjs'
 import { startS3 } from './s3.mjs'
 
@@ -16,6 +17,7 @@ const parts = {
   agents: installAgents,
   ...languages,
   files: () => ({ HEADGATE_TEST_FILES: '1' }),
+  package: makePackages,
   console: () => ({ HEADGATE_TEST_CONSOLE: '1', ...prepareBrowser() }),
   scale: () => ({ HEADGATE_TEST_SCALE: process.env.HEADGATE_TEST_SCALE ?? '1', ...prepareBrowser() }),
 }
@@ -66,6 +68,18 @@ child.on('exit', (code) => {
   s3?.stop()
   process.exit(code ?? 130)
 })
+
+/** The executables of all platforms: 350 MB to download, 1.1 GB on disk. */
+function makePackages() {
+  const output = join(root, '.cache', 'test-package')
+  const { status } = spawnSync(process.execPath, ['scripts/package.mjs', '--output', output], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  })
+  if (status !== 0) process.exit(1)
+  const executable = executableName(findOwnTarget(findBunBinary()))
+  return { HEADGATE_TEST_PACKAGE: output, HEADGATE_TEST_EXECUTABLE: executable }
+}
 
 /** The console as it is built, and the browser to open it. */
 function prepareBrowser() {

@@ -20,13 +20,13 @@ import { ssoCommand } from './commands/sso.ts'
 import { ConfigError, findSettingsPath, readConfig } from './config.ts'
 import { loadConfig } from './gateway/secret-managers/resolve.ts'
 import { readSettings } from './gateway/settings.ts'
+import { describeVersion } from './platform/build.ts'
 import { GatewayError } from './platform/errors/gateway-error.ts'
 import { rootCauseMessage } from './platform/root-cause.ts'
-import { version } from './platform/version.ts'
 
 const program = new Command('headgate')
   .description('A self-hosted model gateway. Settings come from the environment and headgate.yaml.')
-  .version(version)
+  .version(describeVersion())
   .option('--json', 'print results as JSON')
   .showHelpAfterError()
 
@@ -36,7 +36,7 @@ const run: CommandRunner = async (work) => printOutcome(await withGateway(work))
 
 program
   .command('serve')
-  .description('start the server (npm start runs this)')
+  .description('start the server (npm start runs this, and the executable without a command)')
   .action(async () => {
     const config = await loadConfig()
     if (config.workers.count > 1 && config.workers.own === null) {

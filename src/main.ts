@@ -111,7 +111,7 @@ export async function openGateway(
   setReadBarrier(db, () => ledger.flush())
   const responseCache = new ByteCache()
   const sharedState = await openShared(config, log, node)
-  registerGauges(metrics, { ledger, responseCache, ...sharedState })
+  registerGauges(metrics, { ledger, responseCache, ...sharedState }, () => gateway.connections)
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
   const gateway: Gateway = {
     config,
@@ -168,7 +168,9 @@ async function openShared(config: Config, log: Logger, node: ClusterNode) {
 function registerGauges(
   metrics: Metrics,
   { ledger, responseCache, cluster }: Pick<Gateway, 'ledger' | 'responseCache' | 'cluster'>,
+  readConnections: () => Gateway['connections'],
 ): void {
+  metrics.registerConnections(readConnections)
   metrics.registerLedger(ledger)
   metrics.registerCache(responseCache)
   metrics.registerCluster(cluster.status)

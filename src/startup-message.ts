@@ -1,5 +1,6 @@
 import { buildSignInUrl } from './access/site-url.ts'
 import type { BootstrapResult } from './gateway/bootstrap.ts'
+import { commandName } from './platform/build.ts'
 
 /** Contains secrets only on the first start. */
 export function formatStartupMessage(site: string, start: BootstrapResult | undefined): string {
@@ -24,7 +25,7 @@ function formatFirstStart(start: BootstrapResult, site: string, base: string): s
     `  Management key   ${start.managementKey ?? 'the value of HEADGATE_MANAGEMENT_KEY'}`,
     `  Inference key    ${start.inferenceKey}`,
     '',
-    'Sign in with a browser (valid once, for one hour; "npm run headgate -- signin" prints a new link):',
+    `Sign in with a browser (valid once, for one hour; "${commandName} signin" prints a new link):`,
     `  ${buildSignInUrl(site, start.signInToken)}`,
     '',
     'Try it:',

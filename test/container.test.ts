@@ -11,13 +11,13 @@ import { buildSystemRoutes } from '../src/http/system-routes.ts'
 interface Service {
   image?: string
   environment: Record<string, string | number>
-  volumes: string[]
+  volumes?: string[]
   healthcheck?: { test: string[] }
 }
 
 interface Compose {
   services: Record<string, Service>
-  volumes: Record<string, null>
+  volumes?: Record<string, null>
 }
 
 const dockerfile = await Bun.file('Dockerfile').text()
@@ -32,6 +32,13 @@ function reachesBuilder(path: string): boolean {
   }, true)
 }
 
+const composeFiles = [
+  'compose.yaml',
+  'compose.postgres.yaml',
+  'compose.valkey.yaml',
+  'compose.clickhouse.yaml',
+]
+
 async function readCompose(file: string): Promise<Compose> {
   return parse(await Bun.file(file).text())
 }
@@ -44,9 +51,9 @@ describe('the container image', () => {
 
   test('has every file that the server imports', async () => {
     const transpiler = new Bun.Transpiler({ loader: 'ts' })
-    const seen = new Set(['src/cli.ts'])
+    const seen = new Set(['scripts/packaging/entry.ts', 'scripts/packaging/build.ts', 'scripts/package.mjs'])
     for (const path of seen) {
-      if (!path.endsWith('.ts')) continue
+      if (!/\.(ts|mjs)$/.test(path)) continue
       for (const { path: target } of transpiler.scanImports(await Bun.file(path).text())) {
         if (target.startsWith('.')) seen.add(normalize(join(dirname(path), target)))
       }
@@ -82,7 +89,9 @@ describe('the container image', () => {
     const { host, dataDir } = readConfig(environment)
     expect({ host, dataDir }).toEqual({ host: '0.0.0.0', dataDir: '/data' })
     expect(dockerfile).toContain(`\nVOLUME ${dataDir}\n`)
-    expect(dockerfile).toMatch(/\nUSER headgate\n/)
+    // A number: Kubernetes compares it with runAsNonRoot.
+    const [, uid = ''] = dockerfile.match(/--uid (\d+)/) ?? []
+    expect(dockerfile).toContain(`\nUSER ${uid}:${uid}\n`)
   })
 
   test('has a health check at a path that exists', () => {
@@ -93,8 +102,8 @@ describe('the container image', () => {
 
 describe('the compose files', () => {
   test('keep data in volumes that are declared', async () => {
-    for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
-      const { services, volumes } = await readCompose(file)
+    for (const file of composeFiles) {
+      const { services, volumes = {} } = await readCompose(file)
       const mounted = Object.values(services).flatMap(({ volumes = [] }) =>
         volumes.map((line) => line.split(':')[0]),
       )
@@ -126,6 +135,22 @@ describe('the compose files', () => {
       POSTGRES_DB: 'headgate',
     })
   })
+})
+
+test.each([
+  ['compose.valkey.yaml', 'VALKEY_PASSWORD', 'REDIS_URL', 'valkey', 6379],
+  ['compose.clickhouse.yaml', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_URL', 'clickhouse', 8123],
+])('%s asks for %s, and leads to its service', async (file, password, variable, name, port) => {
+  const text = await Bun.file(file).text()
+  for (const [, asked, message] of text.matchAll(/\$\{(\w+)([^}]*)\}/g)) {
+    expect(asked).toBe(password)
+    expect(message).toStartWith(`:?Set ${password} in .env`)
+  }
+  const { services } = parse(text.replace(/\$\{\w+[^}]*\}/g, '9f86d081884c7d659a2feaa0c55ad015')) as Compose
+  const environment = services.headgate?.environment as Record<string, string>
+  expect(new URL(environment[variable] ?? '').host).toBe(`${name}:${port}`)
+  expect(() => readConfig(environment)).not.toThrow()
+  expect(services[name]?.healthcheck).toBeDefined()
 })
 
 describe('the unit of systemd', () => {

@@ -69,6 +69,14 @@ const services = [
     },
   },
   {
+    module: 'test/support/packaging-tools.ts',
+    missing: 'Helm and the validators of packages. Without them, the tests of packaging are skipped.',
+    prepare: async () => {
+      const python = await preparePython(join(root, 'test', 'support'), 'packaging-tools')
+      return python && { TEST_PACKAGING_PYTHON: python }
+    },
+  },
+  {
     module: 'test/support/program.ts',
     isProcess: true,
     missing: 'the compiled server. Without it, tests start it from source.',

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Subprocess } from 'bun'
@@ -147,14 +147,7 @@ async function prepareMounts(
 ): Promise<Mount[]> {
   const commandPath = join(folder, 'command')
   await writeReadable(commandPath, command)
-  const network: Mount[] =
-    proxySocket === null
-      ? []
-      : [
-          { source: proxySocket, target: sandboxPaths.proxySocket },
-          { source: process.execPath, target: sandboxPaths.runtime },
-          { source: new URL('./forwarder.ts', import.meta.url).pathname, target: sandboxPaths.forwarder },
-        ]
+  const network = proxySocket === null ? [] : await prepareNetwork(proxySocket, folder)
   return [
     ...Object.keys(etcFiles).map((file) => ({
       source: join(toolsFolder, 'etc', file),
@@ -163,6 +156,17 @@ async function prepareMounts(
     { source: home, target: homePath, isWritable: true },
     { source: commandPath, target: sandboxPaths.command },
     ...network,
+  ]
+}
+
+/** The source of the forwarder is copied: in an executable it is no file that a sandbox can see. */
+async function prepareNetwork(proxySocket: string, folder: string): Promise<Mount[]> {
+  const forwarder = join(folder, 'forwarder.ts')
+  await writeReadable(forwarder, await readFile(new URL('./forwarder.ts', import.meta.url), 'utf8'))
+  return [
+    { source: proxySocket, target: sandboxPaths.proxySocket },
+    { source: process.execPath, target: sandboxPaths.runtime },
+    { source: forwarder, target: sandboxPaths.forwarder },
   ]
 }
 

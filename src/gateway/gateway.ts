@@ -102,7 +102,11 @@ export interface Gateway {
   /** Runs the shell commands of models; null while the operator has not enabled it. */
   containers: ContainerService | null
   /** The open connections of the server; null while it does not listen. */
-  connections: { requestIP(request: Request): { address: string } | null } | null
+  connections: {
+    requestIP(request: Request): { address: string } | null
+    /** Requests whose response is not complete. */
+    readonly pendingRequests: number
+  } | null
   /** A stop signal has arrived: the server accepts requests for a while, so that balancers notice. */
   isDraining: boolean
   settings: Settings

@@ -115,6 +115,18 @@ export class Metrics {
     this.#requests.record(operation, status, seconds)
   }
 
+  /** The runtime counts them: nothing is added to a request. */
+  registerConnections(readConnections: () => { readonly pendingRequests: number } | null): void {
+    new Gauge({
+      name: 'headgate_http_requests_in_flight',
+      help: 'HTTP requests whose response is not complete, with this one.',
+      registers: [this.#registry],
+      collect() {
+        this.set(readConnections()?.pendingRequests ?? 0)
+      },
+    })
+  }
+
   registerLedger(ledger: Pick<Ledger, 'waiting' | 'downSince'>): void {
     const registers = [this.#registry]
     new Gauge({

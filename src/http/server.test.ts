@@ -247,6 +247,8 @@ describeOnSqlite(
       expect(status.status as unknown).toBe('ok')
       expect(status.dependencies?.database).toMatchObject({ status: 'ok' })
       expect(status.catalog?.snapshot).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+      expect(status.runtime).toMatchObject({ name: 'bun', version: Bun.version })
+      expect(status.build).toHaveProperty('commit')
     })
 
     test('metrics count requests by operation and status, and contain nothing a client sent', async () => {

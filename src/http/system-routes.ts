@@ -3,6 +3,7 @@ import { gzip } from 'node:zlib'
 import { pathPrefixOf } from '../access/origin.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Readiness } from '../gateway/worker-protocol.ts'
+import { build, runtime } from '../platform/build.ts'
 import { isPostgresUrl, writeProbe } from '../platform/db/db.ts'
 import { acceptsEncoding } from '../platform/http/accept-encoding.ts'
 import { isoNow } from '../platform/time/clock.ts'
@@ -87,6 +88,8 @@ async function buildStatus(gateway: Gateway) {
     status: ok && isLedgerUp && !workers?.some(({ state }) => state === 'stopped') ? 'ok' : 'degraded',
     version,
     ...(workers && { workers: workers.map(({ number, state, restarts }) => ({ number, state, restarts })) }),
+    build,
+    runtime,
     dependencies: {
       database: { status: ok ? 'ok' : 'down', kind, latency_ms: latencyMs },
       ledger: {

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { beforeEach, expect, test } from 'bun:test'
 import { vendorReply } from '../support/replies.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import {
   clearGenerations,
   describeWithUpstreams,
@@ -111,6 +112,21 @@ describeWithUpstreams(
       expect(response.headers.get('x-request-id')).toBe('mine-1')
       const [row] = await waitForGenerations(bench(), 1)
       expect(row?.request_id).toBe('mine-1')
+    })
+
+    test('requests in flight are counted in the metrics, until their response has ended', async () => {
+      const readGauge = async () => {
+        const metrics = await (await fetch(`${bench().server.url}/metrics`)).text()
+        return Number(/^headgate_http_requests_in_flight (\d+)$/m.exec(metrics)?.[1])
+      }
+      await waitUntil(async () => (await readGauge()) === 1)
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
+      bench().first.enqueue({ json: vendorReply('chat', 'text').body, waitFor: released })
+      const reply = sendRequest(bench(), 'chat', { model: 'test/chat' })
+      await waitUntil(async () => (await readGauge()) === 2)
+      release()
+      await (await reply).text()
+      await waitUntil(async () => (await readGauge()) === 1)
     })
 
     test('R10 the cost a provider reports is stored next to the computed one, and counted in the metrics', async () => {

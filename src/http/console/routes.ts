@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { pathPrefixOf } from '../../access/origin.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
@@ -6,7 +7,7 @@ import type { PathRequest, RawRoute } from '../operation.ts'
 import { html, renderPage } from '../pages/markup.ts'
 import { ConsoleFiles, type ConsoleManifest } from './console-files.ts'
 
-const files = new ConsoleFiles(new URL('../../../console/dist', import.meta.url).pathname)
+const files = new ConsoleFiles(fileURLToPath(new URL('../../../console/dist', import.meta.url)))
 
 /** Scripts and data come from this server only. Styles may be inline: the components set sizes and positions. */
 const contentSecurityPolicy = [

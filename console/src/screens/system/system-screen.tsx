@@ -74,12 +74,12 @@ function Figures({ system: { overhead, node, queues } }: { system: System }) {
   )
 }
 
-function ProcessPanel({ system: { version, runtime, node, nodes, overhead } }: { system: System }) {
+function ProcessPanel({ system: { version, build, runtime, node, nodes, overhead } }: { system: System }) {
   return (
     <Panel title="Process">
       <Fields
         fields={[
-          ['Headgate', version],
+          ['Headgate', build.commit === null ? version : `${version} (${build.commit.slice(0, 12)})`],
           ['Runtime', `${runtime.name} ${runtime.version}, ${runtime.platform}`],
           ['Started', <Time key="started" iso={node.started_at} style="age" />],
           ['Memory', formatBytes(node.memory_bytes)],

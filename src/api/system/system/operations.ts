@@ -5,6 +5,7 @@ import { defineOperation } from '../../../http/operation.ts'
 import type { RateLimit } from '../../../http/rate-limit.ts'
 import { countNodes } from '../../../ledger/nodes.ts'
 import { liveness } from '../../../ledger/recovery.ts'
+import { build, runtime } from '../../../platform/build.ts'
 import { isPostgresUrl } from '../../../platform/db/db.ts'
 import { version } from '../../../platform/version.ts'
 import { measureQueues } from './queues.ts'
@@ -19,6 +20,12 @@ const overheadWindowMs = 24 * 3_600_000
 const system = z
   .strictObject({
     version: z.string(),
+    build: z
+      .strictObject({
+        commit: z.string().nullable(),
+        date: z.iso.datetime().nullable().describe('The time of the commit. Null when run from source.'),
+      })
+      .describe('What the server was built from. Null: not known.'),
     runtime: z.strictObject({ name: z.string(), version: z.string(), platform: z.string() }),
     node: z.strictObject({
       id: z.string(),
@@ -112,7 +119,8 @@ async function describeSystem(gateway: Gateway): Promise<z.input<typeof system>>
   const since = new Date(clock.now() - overheadWindowMs).toISOString()
   return {
     version,
-    runtime: { name: 'bun', version: Bun.version, platform: `${process.platform} ${process.arch}` },
+    build,
+    runtime,
     node: describeNode(gateway),
     nodes,
     storage: {
