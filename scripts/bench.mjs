@@ -23,8 +23,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   })
 }
 for (const part of parts) {
-  const code =
-    ['storage', 'records', 'bytes'].includes(part) ? await onDatabases(part) : await run(part, process.env)
+  const code = ['storage', 'records', 'bytes'].includes(part)
+    ? await onDatabases(part)
+    : await run(part, process.env)
   if (code !== 0 || isStopping) process.exit(code || 130)
 }
 

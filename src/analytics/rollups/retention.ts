@@ -59,11 +59,11 @@ export async function deleteOldGenerations(
   if (days === null) return 0
   const cutoff = isoDaysAgo(clock, days)
   await dropOldMonths(db, cutoff)
-  const kept = isByMonth ? await readMonthlyIds(db, 'generations') : null
+  const monthly = isByMonth ? await readMonthlyIds(db, 'generations') : null
   const unrolled = await findFirstUnrolledEnd(db)
   const until = unrolled === null || cutoff < unrolled ? cutoff : unrolled
   for (let deleted = 0; ; ) {
-    const ids = await findEndedBefore(db, until, kept)
+    const ids = await findEndedBefore(db, until, monthly)
     if (ids.length === 0) return deleted
     await db.transaction().execute((tx) => deleteGenerations(tx, ids))
     deleted += ids.length
@@ -159,14 +159,14 @@ async function findFirstUnrolledEnd(db: Db): Promise<string | null> {
   return row?.first ?? null
 }
 
-/** Except those with ids in `kept`. */
-async function findEndedBefore(db: Db, until: string, kept: IdRange | null): Promise<string[]> {
+/** Except those with ids in `monthly`. */
+async function findEndedBefore(db: Db, until: string, monthly: IdRange | null): Promise<string[]> {
   const rows = await db
     .selectFrom('generations')
     .select('id')
     .where('ended_at', '<', until)
-    .$if(kept !== null, (query) =>
-      query.where((eb) => eb.or([eb('id', '<', kept?.from ?? ''), eb('id', '>=', kept?.to ?? '')])),
+    .$if(monthly !== null, (query) =>
+      query.where((eb) => eb.or([eb('id', '<', monthly?.from ?? ''), eb('id', '>=', monthly?.to ?? '')])),
     )
     .orderBy('ended_at')
     .limit(batchSize)

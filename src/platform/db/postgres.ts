@@ -1,4 +1,4 @@
-import { type ReservedSQL, SQL } from 'bun'
+import type { ReservedSQL, SQL } from 'bun'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -13,6 +13,7 @@ import {
 } from 'kysely'
 import { withDeadline } from '../time/deadline.ts'
 import type { ChangeCounter } from './change-counter.ts'
+import { openPool } from './postgres-pool.ts'
 import { QueryTimeoutError } from './unavailable.ts'
 
 const defaultPoolSize = 10
@@ -76,7 +77,7 @@ class PostgresDriver implements Driver {
     { queryTimeoutMs = defaultQueryTimeoutMs, poolSize = defaultPoolSize }: PostgresOptions,
   ) {
     this.#changes = changes
-    this.#pool = new SQL(url, { max: poolSize, connectionTimeout: connectTimeoutSeconds, bigint: true })
+    this.#pool = openPool(url, { max: poolSize, connectionTimeout: connectTimeoutSeconds })
     this.#queryTimeoutMs = queryTimeoutMs
   }
 

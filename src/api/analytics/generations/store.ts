@@ -98,7 +98,8 @@ export async function deleteExpiredContents({
   const days = settings.records.content_retention_days
   const before = new Date(clock.now() - days * dayMs).toISOString()
   await dropExpiredMonths(db, { tables: ['generation_contents'], column: 'created_at', until: before })
-  const kept = settings.records.delete_by === 'month' ? await readMonthlyIds(db, 'generation_contents') : null
+  const monthly =
+    settings.records.delete_by === 'month' ? await readMonthlyIds(db, 'generation_contents') : null
   for (let deleted = 0; ; ) {
     const { numDeletedRows } = await db
       .deleteFrom('generation_contents')
@@ -107,9 +108,12 @@ export async function deleteExpiredContents({
           .selectFrom('generation_contents')
           .select('generation_id')
           .where('created_at', '<', before)
-          .$if(kept !== null, (query) =>
+          .$if(monthly !== null, (query) =>
             query.where(({ eb, or }) =>
-              or([eb('generation_id', '<', kept?.from ?? ''), eb('generation_id', '>=', kept?.to ?? '')]),
+              or([
+                eb('generation_id', '<', monthly?.from ?? ''),
+                eb('generation_id', '>=', monthly?.to ?? ''),
+              ]),
             ),
           )
           .orderBy('created_at')

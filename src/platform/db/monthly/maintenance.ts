@@ -20,7 +20,7 @@ const boundAheadDays = 32
 const minAheadDays = 2
 const dayMs = 86_400_000
 
-/** Attempts to lock a table: whoever uses it meanwhile may have to wait as long. The next run tries again. */
+/** Attempts to lock a table. Requests that need the table wait behind each of them. The next run tries again. */
 const maxAttempts = 5
 const betweenAttemptsMs = 2000
 
@@ -38,7 +38,7 @@ async function addComingMonths(db: Kysely<unknown>, { name }: MonthlyTable, now:
   const until = monthOf(now) + monthsAhead
   const last = (await readPartitions(db, name))?.months.at(-1)
   if (!last || last.month >= until) return
-  await retryLocked(() => changeTables(db, (tx) => addMonths(tx, name, until)))
+  await changeWithRetries(db, (tx) => addMonths(tx, name, until))
 }
 
 /**
@@ -59,12 +59,10 @@ async function partitionInBackground(
   const month = bound?.month ?? monthOf(now + boundAheadDays * dayMs) + 1
   if (!bound) await addBound(db, table, month)
   if (!bound?.isValid) await checkBound(db, url, table)
-  await retryLocked(() =>
-    changeTables(db, async (tx) => {
-      // Another node may have been faster.
-      if (!(await isPartitioned(tx, table.name))) await partitionTable(tx, table, month)
-    }),
-  )
+  await changeWithRetries(db, async (tx) => {
+    // Another node may have been faster.
+    if (!(await isPartitioned(tx, table.name))) await partitionTable(tx, table, month)
+  })
 }
 
 interface Bound {
@@ -78,26 +76,22 @@ async function readBound(db: Kysely<unknown>, table: MonthlyTable): Promise<Boun
     select pg_get_constraintdef(oid) as definition, convalidated as "isValid" from pg_constraint
     where conrelid = to_regclass(${table.name}) and conname = ${boundName(table)}`.execute(db)
   const [row] = rows
-  const month = monthBeginningWith(/< '([^']+)'/.exec(row?.definition ?? '')?.[1] ?? '')
+  const month = monthBeginningWith(/< '(gen-[0-9a-f]+)'/.exec(row?.definition ?? '')?.[1] ?? '')
   return row && month !== null ? { month, isValid: row.isValid } : null
 }
 
 async function addBound(db: Kysely<unknown>, table: MonthlyTable, month: Month): Promise<void> {
-  await retryLocked(() =>
-    changeTables(db, async (tx) => {
-      await sql`alter table ${sql.table(table.name)} add constraint ${sql.ref(boundName(table))}
-        check (${describeUncovered(table.key, month)}) not valid`.execute(tx)
-    }),
-  )
+  await changeWithRetries(db, async (tx) => {
+    await sql`alter table ${sql.table(table.name)} add constraint ${sql.ref(boundName(table))}
+      check (${describeUncovered(table.key, month)}) not valid`.execute(tx)
+  })
 }
 
 async function removeBound(db: Kysely<unknown>, table: MonthlyTable): Promise<void> {
-  await retryLocked(() =>
-    changeTables(db, async (tx) => {
-      const constraint = sql.ref(boundName(table))
-      await sql`alter table ${sql.table(table.name)} drop constraint if exists ${constraint}`.execute(tx)
-    }),
-  )
+  await changeWithRetries(db, async (tx) => {
+    const constraint = sql.ref(boundName(table))
+    await sql`alter table ${sql.table(table.name)} drop constraint if exists ${constraint}`.execute(tx)
+  })
 }
 
 /** Reads every row, on a connection without a time limit. */
@@ -115,10 +109,13 @@ async function checkBound(db: Kysely<unknown>, url: string, table: MonthlyTable)
 }
 
 /** Repeats a change whose table is locked by others for a while. */
-async function retryLocked(change: () => Promise<void>): Promise<void> {
+async function changeWithRetries(
+  db: Kysely<unknown>,
+  change: (tx: Kysely<unknown>) => Promise<void>,
+): Promise<void> {
   for (let attempts = 1; ; attempts++) {
     try {
-      return await change()
+      return await changeTables(db, change)
     } catch (error) {
       if (attempts === maxAttempts || !isLockTimeout(error)) throw error
       await Bun.sleep(betweenAttemptsMs)

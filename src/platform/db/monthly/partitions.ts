@@ -17,11 +17,11 @@ export const monthlyTables: readonly MonthlyTable[] = [
 /** The partitions exist for the month that begins and for this many after it. */
 export const monthsAhead = 2
 
-/** A table with the rows of every id: `null` is the end of the order. */
+/** A table with the rows of a range of ids. */
 export interface Partition {
   name: string
-  /** Its first id, and the first id after it. */
   from: string
+  /** Exclusive. */
   to: string
 }
 
@@ -119,7 +119,7 @@ export async function partitionTable(tx: AnyDb, table: MonthlyTable, from: Month
 interface Index {
   name: string
   definition: string
-  /** Null for an index that is none. */
+  /** The definition of the constraint, if it is the primary key. */
   primaryKey: string | null
 }
 
