@@ -30,6 +30,7 @@ const parts: Record<string, () => Promise<void>> = {
   guard: async () => (await import('./guard.ts')).measureGuard(values.quick, values.corpus ?? null),
   classifier: async () => (await import('./classifier.ts')).measureClassifier(values.quick),
   records: async () => (await import('./records.ts')).measureRecords(values.quick),
+  bytes: async () => (await import('./record-bytes.ts')).measureRecordBytes(values.quick ? 20_000 : 200_000),
 }
 
 function readInferenceOptions(): BenchOptions {
@@ -53,7 +54,7 @@ function splitList(texts: string[]): string[] {
 const part = parts[positionals[0] ?? '']
 if (!part) {
   process.stderr.write(
-    `Unknown benchmark "${positionals[0]}". Use inference, routing, guard, classifier, storage or records.\n`,
+    `Unknown benchmark "${positionals[0]}". Use inference, routing, guard, classifier, storage, records or bytes.\n`,
   )
   process.exit(2)
 }

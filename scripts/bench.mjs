@@ -1,4 +1,4 @@
-// Runs the benchmarks: inference, routing, guard and classifier, then storage and records on SQLite and a private PostgreSQL.
+// Runs the benchmarks: inference, routing, guard and classifier, then storage, records and the bytes of a record on a private PostgreSQL, the first two on SQLite too.
 import { spawn } from 'node:child_process'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
@@ -23,8 +23,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   })
 }
 for (const part of parts) {
-  const code =
-    part === 'storage' || part === 'records' ? await onDatabases(part) : await run(part, process.env)
+  const code = ['storage', 'records', 'bytes'].includes(part)
+    ? await onDatabases(part)
+    : await run(part, process.env)
   if (code !== 0 || isStopping) process.exit(code || 130)
 }
 

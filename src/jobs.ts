@@ -21,6 +21,7 @@ import { addNestedLine } from './ledger/bill-lines.ts'
 import { liveness, type OrphanOutcome } from './ledger/recovery.ts'
 import { RepeatedTask, type RunResult } from './platform/concurrency/repeated-task.ts'
 import { isPostgres, listenToChanges, readDatabaseTime } from './platform/db/db.ts'
+import { maintainMonths } from './platform/db/monthly/maintenance.ts'
 import { usdFromNanos } from './platform/money/money.ts'
 import { rootCauseMessage } from './platform/root-cause.ts'
 import { isoNow, RemoteClock } from './platform/time/clock.ts'
@@ -106,6 +107,7 @@ export const jobs: readonly Job[] = [
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
+  { name: 'months', everyMs: hourMs, run: addMonths, singleNodeMs: null },
   { name: requestLogJob, everyMs: requestLogMs, run: writeRequestLog },
   {
     name: 'rejected calls',
@@ -194,9 +196,13 @@ function publishDatasets({ rollUps, clock, settings }: Gateway): Promise<void> {
 }
 
 function applyRetention({ rollUps, clock, settings }: Gateway): Promise<void> {
-  const { retention_days, posting_days } = settings.records
+  const { retention_days, posting_days, delete_by } = settings.records
   const ages = { retentionDays: retention_days, postingDays: posting_days ?? retention_days }
-  return rollUps.runMaintenance(clock.now(), ages)
+  return rollUps.runMaintenance(clock.now(), { ...ages, isByMonth: delete_by === 'month' })
+}
+
+function addMonths({ db, config, clock }: Gateway): Promise<void> {
+  return maintainMonths(db, config.databaseUrl, clock.now())
 }
 
 /**

@@ -18,10 +18,12 @@ const largeTables = [
 ]
 
 const fromLargeTable = new RegExp(`(?:from|join) "?(?:${largeTables.join('|')})"?[\\s)]`)
+/** Of a table, or of one of its months. */
 const wholeTable = new RegExp(
-  `"SCAN (?:${largeTables.join('|')})\\b|Seq Scan on (?:${largeTables.join('|')})\\b`,
+  `"SCAN (?:${largeTables.join('|')})\\b|Seq Scan on (?:${largeTables.join('|')})(?:_\\w+)?\\b`,
 )
-const sortsAll = /TEMP B-TREE FOR ORDER BY|Sort Key/
+/** Months that are each in order are merged without being sorted. */
+const sortsAll = /TEMP B-TREE FOR ORDER BY|(?<!Merge Append [^\n]*\n[^\n]*)Sort Key/
 
 const size = { generations: 2000, keys: 300, members: 20, workspaces: 4 }
 const period = 'from=2020-01-01T00:00:00Z'

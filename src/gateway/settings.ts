@@ -286,6 +286,8 @@ export const settingsFields = z.strictObject({
       posting_days: z.int().min(1).max(3650).nullable().default(null),
       /** Prompts and replies, in workspaces that log them. */
       content_retention_days: z.int().min(1).max(3650).default(92),
+      /** `month`: on PostgreSQL, expired records are dropped by whole months, and stored up to a month longer. */
+      delete_by: z.enum(['day', 'month']).default('day'),
     })
     .prefault({}),
   /** Web origins that may call the API from a browser; `*` allows any. */

@@ -57,7 +57,7 @@ export class RoutingPlans {
     if (created >= maxNewPlans || this.#waiting.size >= maxWaiting) return null
     this.#created.set(organizationId, created + 1)
     const content = JSON.stringify(describe())
-    const id = `${utcDay(now)}-${sha256(content).slice(0, 32)}`
+    const id = `${utcDay(now)}-${sha256(content).slice(0, 24)}`
     this.#known.set(key, id)
     this.#waiting.set(id, content)
     this.#onAdded()

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { compactEntries } from '../../ledger/compaction.ts'
 import { type Db, isPostgres } from '../../platform/db/db.ts'
+import { monthlyTables } from '../../platform/db/monthly/partitions.ts'
+import { dropExpiredMonths, type IdRange, readMonthlyIds } from '../../platform/db/monthly/retention.ts'
 import type { Clock } from '../../platform/time/clock.ts'
 import { utcDay } from '../../platform/time/time.ts'
 import { compactSegments } from './compact-segments.ts'
@@ -24,16 +26,18 @@ export interface MaintenanceContext {
 export interface RetentionPolicy {
   retentionDays: number | null
   postingDays: number | null
+  /** Generations stored by month are only deleted as whole months. */
+  isByMonth?: boolean
 }
 
 /** Runs work that is not urgent: speeds up queries, and deletes expired rows. */
 export async function runMaintenance(
   context: MaintenanceContext,
-  { retentionDays, postingDays }: RetentionPolicy,
+  { retentionDays, postingDays, isByMonth = false }: RetentionPolicy,
 ): Promise<void> {
   await compactSegments(context)
   await completeLevels(context)
-  await deleteOldGenerations(context, retentionDays)
+  await deleteOldGenerations(context, retentionDays, isByMonth)
   await deleteOldHits(context, retentionDays)
   await deleteOldRefusals(context, retentionDays)
   await deleteOldSegments(context)
@@ -43,17 +47,23 @@ export async function runMaintenance(
   if (!isPostgres(context.db)) await sql`pragma optimize`.execute(context.db)
 }
 
-/** Deletes generations older than this many days, once they are rolled up, with their dependent rows. */
+/**
+ * Deletes generations older than this many days, once they are rolled up, with their dependent rows: whole months at
+ * once where they are stored by month, and the rest by row. Returns how many were deleted by row.
+ */
 export async function deleteOldGenerations(
   { db, clock }: MaintenanceContext,
   days: number | null,
+  isByMonth = false,
 ): Promise<number> {
   if (days === null) return 0
   const cutoff = isoDaysAgo(clock, days)
+  await dropOldMonths(db, cutoff)
+  const monthly = isByMonth ? await readMonthlyIds(db, 'generations') : null
   const unrolled = await findFirstUnrolledEnd(db)
   const until = unrolled === null || cutoff < unrolled ? cutoff : unrolled
   for (let deleted = 0; ; ) {
-    const ids = await findEndedBefore(db, until)
+    const ids = await findEndedBefore(db, until, monthly)
     if (ids.length === 0) return deleted
     await db.transaction().execute((tx) => deleteGenerations(tx, ids))
     deleted += ids.length
@@ -149,15 +159,62 @@ async function findFirstUnrolledEnd(db: Db): Promise<string | null> {
   return row?.first ?? null
 }
 
-async function findEndedBefore(db: Db, until: string): Promise<string[]> {
+/** Except those with ids in `monthly`. */
+async function findEndedBefore(db: Db, until: string, monthly: IdRange | null): Promise<string[]> {
   const rows = await db
     .selectFrom('generations')
     .select('id')
     .where('ended_at', '<', until)
+    .$if(monthly !== null, (query) =>
+      query.where((eb) => eb.or([eb('id', '<', monthly?.from ?? ''), eb('id', '>=', monthly?.to ?? '')])),
+    )
     .orderBy('ended_at')
     .limit(batchSize)
     .execute()
   return rows.map(({ id }) => id)
+}
+
+function dropOldMonths(db: Db, until: string): Promise<number> {
+  const [generations, ...others] = monthlyTables.map(({ name }) => name)
+  if (generations === undefined) throw new Error('no table is stored by month')
+  return dropExpiredMonths(db, {
+    tables: [generations, ...others],
+    column: 'ended_at',
+    until,
+    isNeeded: hasUnrolledIn,
+    deleteOthers: (ids) => deleteDependents(db, ids),
+  })
+}
+
+async function hasUnrolledIn(db: Db, { from, to }: IdRange): Promise<boolean> {
+  const row = await db
+    .selectFrom('unrolled_generations')
+    .select('generation_id')
+    .where('generation_id', '>=', from)
+    .where('generation_id', '<', to)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Deletes what is recorded of few generations only, and is therefore not stored by month. */
+async function deleteDependents(db: Db, { from, to }: IdRange): Promise<void> {
+  for (const table of ['generation_feedback', 'generation_tasks', 'corrections'] as const) {
+    for (;;) {
+      const { numDeletedRows } = await db
+        .deleteFrom(table)
+        .where('generation_id', 'in', (eb) =>
+          eb
+            .selectFrom(table)
+            .select('generation_id')
+            .where('generation_id', '>=', from)
+            .where('generation_id', '<', to)
+            .limit(batchSize),
+        )
+        .executeTakeFirst()
+      if (numDeletedRows === 0n) break
+    }
+  }
 }
 
 async function deleteGenerations(tx: Db, ids: string[]): Promise<void> {

@@ -1,6 +1,7 @@
-import { type ReservedSQL, SQL } from 'bun'
+import type { ReservedSQL, SQL } from 'bun'
 import { withDeadline } from '../time/deadline.ts'
 import { type Batch, type BatchConnection, type Row, type Statement, toBinding } from './batch.ts'
+import { openPool } from './postgres-pool.ts'
 
 /** A transaction that takes longer is aborted: whether or not it was committed, repeating it is safe. */
 const transactionTimeoutMs = 10_000
@@ -45,7 +46,7 @@ export class PostgresBatchConnection implements BatchConnection {
   }
 
   #open(): SQL {
-    return new SQL(this.#url, { max: 1, connectionTimeout: connectTimeoutSeconds, bigint: true })
+    return openPool(this.#url, { max: 1, connectionTimeout: connectTimeoutSeconds })
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ReservedSQL, SQL } from 'bun'
+import type { ReservedSQL, SQL } from 'bun'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -13,6 +13,7 @@ import {
 } from 'kysely'
 import { withDeadline } from '../time/deadline.ts'
 import type { ChangeCounter } from './change-counter.ts'
+import { openPool } from './postgres-pool.ts'
 import type { ReadBarrier } from './read-barrier.ts'
 import { QueryTimeoutError } from './unavailable.ts'
 
@@ -81,8 +82,8 @@ class PostgresDriver implements Driver {
     { queryTimeoutMs = defaultQueryTimeoutMs, poolSize = defaultPoolSize }: PostgresOptions,
   ) {
     this.#changes = changes
+    this.#pool = openPool(url, { max: poolSize, connectionTimeout: connectTimeoutSeconds })
     this.#barrier = barrier
-    this.#pool = new SQL(url, { max: poolSize, connectionTimeout: connectTimeoutSeconds, bigint: true })
     this.#queryTimeoutMs = queryTimeoutMs
   }
 

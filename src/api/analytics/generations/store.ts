@@ -2,6 +2,7 @@ import type { Settings } from '../../../gateway/settings.ts'
 import type { Vault } from '../../../platform/crypto/crypto.ts'
 import { newId } from '../../../platform/crypto/ids.ts'
 import type { Db } from '../../../platform/db/db.ts'
+import { dropExpiredMonths, readMonthlyIds } from '../../../platform/db/monthly/retention.ts'
 import { type Clock, isoNow } from '../../../platform/time/clock.ts'
 import { type GenerationContent, generationContent } from './content.ts'
 import { type GenerationRow, originOf } from './record.ts'
@@ -84,7 +85,7 @@ const dayMs = 24 * 60 * 60_000
 /** Rows per batch: few enough that no other statement waits for a lock. */
 const deleteBatchSize = 500
 
-/** Deletes content older than the retention period in small batches. Returns how many rows. */
+/** Deletes content older than the retention period in small batches, or by month. Returns how many rows. */
 export async function deleteExpiredContents({
   db,
   clock,
@@ -96,6 +97,9 @@ export async function deleteExpiredContents({
 }): Promise<number> {
   const days = settings.records.content_retention_days
   const before = new Date(clock.now() - days * dayMs).toISOString()
+  await dropExpiredMonths(db, { tables: ['generation_contents'], column: 'created_at', until: before })
+  const monthly =
+    settings.records.delete_by === 'month' ? await readMonthlyIds(db, 'generation_contents') : null
   for (let deleted = 0; ; ) {
     const { numDeletedRows } = await db
       .deleteFrom('generation_contents')
@@ -104,6 +108,14 @@ export async function deleteExpiredContents({
           .selectFrom('generation_contents')
           .select('generation_id')
           .where('created_at', '<', before)
+          .$if(monthly !== null, (query) =>
+            query.where(({ eb, or }) =>
+              or([
+                eb('generation_id', '<', monthly?.from ?? ''),
+                eb('generation_id', '>=', monthly?.to ?? ''),
+              ]),
+            ),
+          )
           .orderBy('created_at')
           .limit(deleteBatchSize),
       )

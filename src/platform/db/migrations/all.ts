@@ -53,6 +53,7 @@ import { idempotencyOutcomes } from './058-idempotency-outcomes.ts'
 import { endedSessions } from './059-ended-sessions.ts'
 import { ledgerLeases } from './060-ledger-leases.ts'
 import { nodeSchemas } from './061-node-schemas.ts'
+import { monthlyGenerations } from './062-monthly-generations.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -112,4 +113,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '059-ended-sessions': endedSessions,
   '060-ledger-leases': ledgerLeases,
   '061-node-schemas': nodeSchemas,
+  '062-monthly-generations': monthlyGenerations,
 }
