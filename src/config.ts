@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type ClickHouseConfig, readClickHouse } from './config/clickhouse.ts'
 import { type RedisConfig, readRedis } from './config/redis.ts'
 import { ConfigError, type Environment, readInteger } from './config/values.ts'
 
@@ -16,6 +17,8 @@ export interface Config {
   databasePoolSize: number
   /** What several nodes share besides the database; null without REDIS_URL. */
   redis: RedisConfig | null
+  /** Where analytics are read from besides the database; null without CLICKHOUSE_URL. */
+  clickhouse: ClickHouseConfig | null
   managementKey: string | null
   secretKey: string | null
   /** USD, a decimal string. */
@@ -90,6 +93,7 @@ export function readConfig(
     databaseUrl: readDatabaseUrl(secrets.DATABASE_URL, dataDir),
     databasePoolSize: readInteger('DATABASE_POOL_SIZE', environment.DATABASE_POOL_SIZE, 10, [1, 1000]),
     redis: readRedis(environment, secrets),
+    clickhouse: readClickHouse(environment, secrets),
     managementKey: readSecret('HEADGATE_MANAGEMENT_KEY', secrets.HEADGATE_MANAGEMENT_KEY, 12),
     secretKey: readSecret('HEADGATE_SECRET_KEY', secrets.HEADGATE_SECRET_KEY, 16),
     initialCredits: readAmount('HEADGATE_INITIAL_CREDITS', environment.HEADGATE_INITIAL_CREDITS, '100'),

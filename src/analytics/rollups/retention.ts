@@ -3,6 +3,7 @@ import { compactEntries } from '../../ledger/compaction.ts'
 import { type Db, isPostgres } from '../../platform/db/db.ts'
 import type { Clock } from '../../platform/time/clock.ts'
 import { utcDay } from '../../platform/time/time.ts'
+import { endAbandonedStream, hideBefore } from '../clickhouse/stream-store.ts'
 import { compactSegments } from './compact-segments.ts'
 import { completeLevels } from './complete-levels.ts'
 import { deleteSegments, findSegmentsBefore } from './segment-store.ts'
@@ -11,7 +12,9 @@ const dayMs = 86_400_000
 /** Small enough that other users of the database do not notice. */
 const batchSize = 500
 /** Queries for single requests reach back a year; the daily roll-up is retained. */
-const segmentRetentionDays = 400
+export const segmentRetentionDays = 400
+/** Without a node that has CLICKHOUSE_URL, generations are queued for this long. */
+const abandonedDays = 2
 /** Unusual spending is recognized by the last four weeks. */
 const hourRetentionDays = 35
 
@@ -31,6 +34,7 @@ export async function runMaintenance(
   context: MaintenanceContext,
   { retentionDays, postingDays }: RetentionPolicy,
 ): Promise<void> {
+  await endAbandonedStream(context.db, isoDaysAgo(context.clock, abandonedDays))
   await compactSegments(context)
   await completeLevels(context)
   await deleteOldGenerations(context, retentionDays)
@@ -52,6 +56,7 @@ export async function deleteOldGenerations(
   const cutoff = isoDaysAgo(clock, days)
   const unrolled = await findFirstUnrolledEnd(db)
   const until = unrolled === null || cutoff < unrolled ? cutoff : unrolled
+  await hideBefore(db, until)
   for (let deleted = 0; ; ) {
     const ids = await findEndedBefore(db, until)
     if (ids.length === 0) return deleted
@@ -139,14 +144,18 @@ function isoDaysAgo(clock: Clock, days: number): string {
   return new Date(clock.now() - days * dayMs).toISOString()
 }
 
-/** Null when all are rolled up. */
+/** Null when all are rolled up, and in ClickHouse if they are streamed there. */
 async function findFirstUnrolledEnd(db: Db): Promise<string | null> {
-  const row = await db
-    .selectFrom('unrolled_generations')
-    .innerJoin('generations', 'generations.id', 'generation_id')
-    .select((eb) => eb.fn.min<string | null>('ended_at').as('first'))
-    .executeTakeFirst()
-  return row?.first ?? null
+  const ends = await Promise.all(
+    (['unrolled_generations', 'clickhouse_queue'] as const).map((queue) =>
+      db
+        .selectFrom(queue)
+        .innerJoin('generations', 'generations.id', 'generation_id')
+        .select((eb) => eb.fn.min<string | null>('ended_at').as('first'))
+        .executeTakeFirst(),
+    ),
+  )
+  return ends.flatMap((row) => row?.first ?? []).sort()[0] ?? null
 }
 
 async function findEndedBefore(db: Db, until: string): Promise<string[]> {

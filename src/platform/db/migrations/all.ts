@@ -51,6 +51,7 @@ import { memberLimits } from './055-member-limits.ts'
 import { owners } from './056-owners.ts'
 import { idempotencyOutcomes } from './058-idempotency-outcomes.ts'
 import { endedSessions } from './059-ended-sessions.ts'
+import { clickhouseStream } from './064-clickhouse-stream.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -105,4 +106,5 @@ export const migrations: Record<string, Migration> = {
   '056-owners': owners,
   '058-idempotency-outcomes': idempotencyOutcomes,
   '059-ended-sessions': endedSessions,
+  '064-clickhouse-stream': clickhouseStream,
 }
