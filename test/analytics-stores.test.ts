@@ -391,6 +391,10 @@ describe.each(stores)('analytics in $kind, with ClickHouse: $isClickHouse', (sto
   })
 })
 
+/** Which groups are within a limit, or above an id: compared only between ClickHouse and the database beside it. */
+const dependsOnIds =
+  /"(?:group_limit|limit":3)\b|"field":"(?:workspace|user|api_key_id)","operator":"[gl]te?"/
+
 /** Ties are ordered by ids, which differ between installations. */
 function sortRows({ data }: { data: unknown }): unknown {
   const rows = Array.isArray(data) ? data : (data as { data: unknown[] }).data
@@ -402,7 +406,7 @@ test.each(stores.slice(1))('$kind, with ClickHouse: $isClickHouse, answers like 
   expect([...found.keys()]).toEqual([...expected.keys()])
   expect(expected.size).toBeGreaterThan(300)
   for (const [name, answer] of expected) {
-    if (/"(?:group_limit|limit":3)\b/.test(name)) continue
+    if (dependsOnIds.test(name)) continue
     expect([name, sortRows(found.get(name) as never)]).toEqual([name, sortRows(answer as never)])
   }
 })
