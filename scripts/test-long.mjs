@@ -52,7 +52,12 @@ if (selected.includes('files') && !s3) {
   process.stderr.write('Not in CI: the tests continue with files on disk only.\n')
 }
 
-const child = spawn(findBunBinary(), ['--no-env-file', 'test', '--timeout', '120000', './test/long'], {
+// npm test runs these without the engine, or with one that is installed.
+const engineTests = selected.includes('clickhouse')
+  ? ['./test/analytics-stores.test.ts', './test/clickhouse-export.test.ts']
+  : []
+const testFiles = ['./test/long', ...engineTests]
+const child = spawn(findBunBinary(), ['--no-env-file', 'test', '--timeout', '120000', ...testFiles], {
   cwd: root,
   stdio: 'inherit',
   env: {

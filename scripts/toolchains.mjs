@@ -28,6 +28,13 @@ export async function preparePython(folder, name) {
   return interpreter
 }
 
+/** The interpreter that `preparePython` has installed; undefined if it has not, or for other packages. */
+export function findPython(folder, name) {
+  const home = join(folder, `.${name}`)
+  const isCurrent = isSame(join(folder, name, 'requirements.txt'), join(home, 'requirements.txt'))
+  return isCurrent ? join(home, isWindows ? 'Scripts' : 'bin', `python${executableSuffix}`) : undefined
+}
+
 /** Checks for a tool. Like PostgreSQL, a missing one is an error in CI, and skipped elsewhere. */
 export function isPresent(name, command, args, options = {}) {
   if (spawnSync(command, args, { ...options, stdio: 'ignore' }).status === 0) return true

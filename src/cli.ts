@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { auditCommand, checkAuditCommand } from './commands/audit.ts'
 import { backupCommand, restoreCommand } from './commands/backup.ts'
 import { benchmarkCommand } from './commands/benchmark.ts'
+import { clickhouseCommand } from './commands/clickhouse.ts'
 import {
   type CommandResult,
   type CommandRunner,
@@ -67,6 +68,7 @@ program.addCommand(signingKeyCommand(run))
 program.addCommand(benchmarkCommand(run))
 program.addCommand(backupCommand(run))
 program.addCommand(restoreCommand(printOutcome))
+program.addCommand(clickhouseCommand(run))
 program.addCommand(checkLedgerCommand(run))
 program.addCommand(auditCommand(run))
 program.addCommand(checkAuditCommand(run))

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { type ClickHouseConfig, readClickHouse } from './config/clickhouse.ts'
 import { type RedisConfig, readRedis } from './config/redis.ts'
 import { ConfigError, type Environment, readInteger } from './config/values.ts'
 import { readWorkers, type WorkersConfig } from './config/workers.ts'
@@ -20,6 +21,8 @@ export interface Config {
   workers: WorkersConfig
   /** What several nodes share besides the database; null without REDIS_URL. */
   redis: RedisConfig | null
+  /** Where analytics are read from besides the database; null without CLICKHOUSE_URL. */
+  clickhouse: ClickHouseConfig | null
   managementKey: string | null
   secretKey: string | null
   /** USD, a decimal string. */
@@ -98,6 +101,7 @@ export function readConfig(
     databasePoolSize: readPoolSize(environment, workers),
     workers,
     redis: readRedis(environment, secrets),
+    clickhouse: readClickHouse(environment, secrets),
     managementKey: readSecret('HEADGATE_MANAGEMENT_KEY', secrets.HEADGATE_MANAGEMENT_KEY, 12),
     secretKey: readSecret('HEADGATE_SECRET_KEY', secrets.HEADGATE_SECRET_KEY, 16),
     initialCredits: readAmount('HEADGATE_INITIAL_CREDITS', environment.HEADGATE_INITIAL_CREDITS, '100'),

@@ -42,6 +42,8 @@ interface Job {
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const rollUpMs = 5000
+/** A generation that is rolled up is sent to ClickHouse within about this time. */
+const exportMs = 5000
 /** A few generations wait this long for more before they are rolled up. */
 const smallRollUpMs = 15 * minuteMs
 /** Delay after midnight until a day is published, apart from its last roll-up. */
@@ -104,6 +106,7 @@ export const jobs: readonly Job[] = [
   { name: 'versions', everyMs: versionSyncMs, run: pollVersions, singleNodeMs: commandSyncMs },
   { name: 'roll-ups', everyMs: rollUpMs, run: rollUpSegments },
   { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
+  { name: 'clickhouse export', everyMs: exportMs, run: exportToClickHouse },
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
@@ -185,6 +188,17 @@ async function writeRequestLog(gateway: Gateway): Promise<RunResult> {
 /** Rests while there are too few generations for a segment, and no more on their way. */
 async function rollUpSegments({ rollUps, ledger }: Gateway): Promise<RunResult> {
   return (await rollUps.rollUp()) || ledger.unflushedBytes ? 'busy' : 'idle'
+}
+
+/** Rests only without ClickHouse: what it has to send is queued by another thread. */
+export async function exportToClickHouse(gateway: Gateway): Promise<RunResult> {
+  const { clickhouse, rollUps, node, clock, log } = gateway
+  if (!clickhouse) return 'idle'
+  const { outcome, problem } = await rollUps.exportGenerations(clock.now(), node.id)
+  if (problem !== null && clickhouse.status.problem !== problem)
+    log.warn({ problem }, 'generations not sent to ClickHouse; they stay queued in the database')
+  if (outcome !== 'other node') clickhouse.recordExport(problem)
+  return 'busy'
 }
 
 async function evictExpiredReplies({ responseCache, clock }: Gateway): Promise<void> {

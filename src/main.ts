@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { resolveSiteUrl } from './access/site-url.ts'
 import { TaskSampler } from './analytics/classifier/task-sampler.ts'
+import { ClickHouseStore } from './analytics/clickhouse/clickhouse-store.ts'
 import { RollupThread } from './analytics/rollups/rollup-thread.ts'
 import { operationGroups, pageGroups } from './api/all.ts'
 import { Benchmarks } from './catalog/benchmarks/benchmarks.ts'
@@ -132,7 +133,7 @@ export async function openGateway(
     node,
     ...sharedState,
     audit: createAuditRecorders({ db, clock, vault, log }, node),
-    rollUps: new RollupThread(config.databaseUrl, db),
+    ...openAnalytics(config, db, metrics),
     timeSlicer: new TimeSlicer(),
     taskSampler: new TaskSampler(),
     routing: createRouting(sharedState.cluster, clock),
@@ -174,6 +175,13 @@ function registerGauges(
   metrics.registerLedger(ledger)
   metrics.registerCache(responseCache)
   metrics.registerCluster(cluster.status)
+}
+
+/** The roll-ups, and the store that analytics are read from as well. */
+function openAnalytics({ databaseUrl: url, clickhouse: config }: Config, db: Db, metrics: Metrics) {
+  const clickhouse = config && new ClickHouseStore(config)
+  if (clickhouse) metrics.registerClickHouse(clickhouse.status)
+  return { rollUps: new RollupThread({ url, clickhouse: config }, db), clickhouse }
 }
 
 function warnExposedSecret({ dataDir, secretKey }: Config, log: Logger): void {

@@ -10,12 +10,12 @@ import { findCompiled } from '../compiled.mjs'
 import { findBunBinary, root } from '../install.mjs'
 import { startPostgres } from '../postgres.mjs'
 import { startS3 } from '../s3.mjs'
-import { preparePython } from '../toolchains.mjs'
+import { findPython, preparePython } from '../toolchains.mjs'
 import { startValkey } from '../valkey.mjs'
 
 /**
  * Each: the module that uses it, what is missing without it and what that means, and how to prepare its variables.
- * `isProcess`: the tests that use it start it, and mostly wait for it.
+ * `isOptional`: too large to be installed by every run, CI included. `isProcess`: the tests that use it start it, and mostly wait for it.
  */
 const services = [
   {
@@ -39,6 +39,16 @@ const services = [
       const valkey = await startValkey()
       if (valkey) cleanUps.push(valkey.stop)
       return valkey && { TEST_REDIS_URL: valkey.url, TEST_VALKEY: valkey.program }
+    },
+  },
+  {
+    module: 'test/support/clickhouse.ts',
+    isOptional: true,
+    missing:
+      'the engine of ClickHouse, which npm run test:long -- clickhouse installs. Without it, its tests are skipped.',
+    prepare: () => {
+      const interpreter = findPython(join(root, 'test', 'long'), 'clickhouse')
+      return interpreter && { HEADGATE_TEST_CLICKHOUSE: interpreter }
     },
   },
   {
@@ -105,7 +115,8 @@ export async function prepareServices(isNeeded, cleanUps) {
   const prepared = await Promise.all(needed.map((service) => service.prepare(cleanUps)))
   const missing = needed.filter((_, index) => !prepared[index])
   for (const service of missing) process.stderr.write(`Missing: ${service.missing}\n`)
-  return missing.length > 0 && process.env.CI ? null : Object.assign({}, ...prepared)
+  const isIncomplete = missing.some(({ isOptional }) => !isOptional)
+  return isIncomplete && process.env.CI ? null : Object.assign({}, ...prepared)
 }
 
 /** Resolves to the status of a program. */

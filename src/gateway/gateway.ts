@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { TaskSampler } from '../analytics/classifier/task-sampler.ts'
+import type { ClickHouseStore } from '../analytics/clickhouse/clickhouse-store.ts'
 import type { RequestFollowers } from '../analytics/request-log/followers.ts'
 import type { RoutingPlans } from '../analytics/request-log/plans.ts'
 import type { RejectedRequests } from '../analytics/request-log/rejected.ts'
@@ -78,6 +79,8 @@ export interface Gateway {
   /** What nodes share besides the database. */
   readonly cluster: Cluster
   readonly rollUps: RollupThread
+  /** Where analytics are read from besides the database; null without CLICKHOUSE_URL. */
+  readonly clickhouse: ClickHouseStore | null
   readonly timer: CoarseTimer
   /** Shared by all long synchronous work. */
   readonly timeSlicer: TimeSlicer

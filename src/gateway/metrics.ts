@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { ClickHouseStatus } from '../analytics/clickhouse/clickhouse-store.ts'
 import type { ClusterStatus } from '../cluster/cluster.ts'
 import type { Charge } from '../ledger/charge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -125,6 +126,32 @@ export class Metrics {
         this.set(readConnections()?.pendingRequests ?? 0)
       },
     })
+  }
+
+  registerClickHouse(status: ClickHouseStatus): void {
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'headgate_clickhouse_up',
+      help: '1 if ClickHouse answers; otherwise analytics are read from the database, and generations wait there.',
+      registers,
+      collect() {
+        this.set(status.isConnected ? 1 : 0)
+      },
+    })
+    const counts = {
+      queries: 'Queries of analytics that were sent to ClickHouse.',
+      fallbacks: 'Queries of analytics that the database answered because ClickHouse could not.',
+    }
+    for (const name of ['queries', 'fallbacks'] as const)
+      new Counter({
+        name: `headgate_clickhouse_${name}_total`,
+        help: counts[name],
+        registers,
+        collect() {
+          this.reset()
+          this.inc(status[name])
+        },
+      })
   }
 
   registerLedger(ledger: Pick<Ledger, 'waiting' | 'downSince'>): void {

@@ -95,7 +95,7 @@ function maskHosts(text: string): string {
 
 /** The environment variables that are read, with every secret masked; null where one is not set. */
 export function describeEnvironment(config: Config): Record<string, string | null> {
-  const { tracing, redis } = config
+  const { tracing, redis, clickhouse } = config
   const mask = (secret: string | null) => secret && fullMask
   return {
     HOST: config.host,
@@ -109,6 +109,9 @@ export function describeEnvironment(config: Config): Record<string, string | nul
     REDIS_SENTINEL_PASSWORD: redis && mask(redis.sentinelPassword),
     REDIS_TIMEOUT_MS: redis && String(redis.timeoutMs),
     REDIS_PREFIX: redis?.prefix ?? null,
+    CLICKHOUSE_URL: clickhouse && maskUrl(clickhouse.url),
+    CLICKHOUSE_CA_FILE: config.environment.CLICKHOUSE_CA_FILE || null,
+    CLICKHOUSE_TIMEOUT_MS: clickhouse && String(clickhouse.timeoutMs),
     HEADGATE_MANAGEMENT_KEY: mask(config.managementKey),
     HEADGATE_SECRET_KEY: mask(config.secretKey),
     HEADGATE_INITIAL_CREDITS: config.initialCredits,

@@ -33,6 +33,8 @@ export interface Dimension {
 export interface Filter {
   column: ColumnName
   matches: (value: string | null) => boolean
+  /** The only values that match, where they are known: a store need not read others. */
+  values?: readonly string[]
 }
 
 export interface RollupQuery {
@@ -65,6 +67,7 @@ export const countMeasure: MeasureName = 'requests'
 /** A histogram takes four kilobytes. */
 const maxHistogramGroups = 10_000
 const dayMs = 86_400_000
+const wholeDay = { from: 0, to: dayMs, all: dayMs }
 const granularityMs = { minute: 60_000, hour: 3_600_000 }
 
 /** Adds up segments, column by column. */
@@ -105,7 +108,7 @@ export class Aggregator {
   *add(segment: RollupSegment): Generator<void> {
     const { from, to } = this.#query
     const start = Date.parse(segment.day)
-    const time = { from: from - start, to: to - start, all: dayMs }
+    const time = segment.isWithinPeriod ? wholeDay : { from: from - start, to: to - start, all: dayMs }
     const outside = findSkippedRows(segment, time, this.#filters)
     const skipped = outside === 'all' ? outside : skipMismatches(segment, outside, this.#alternatives)
     if (skipped === 'all') return
@@ -114,7 +117,10 @@ export class Aggregator {
     for (const [name, sums] of [...this.#totals, ...this.#histograms]) {
       yield
       const summary = typeof groups === 'number' ? segment.summaries?.get(name) : undefined
-      if (summary && sums instanceof HistogramSet)
+      const distributions = segment.distributions?.get(name)
+      if (distributions && sums instanceof HistogramSet)
+        sums.addDistributions(groups, distributions, this.#groupKeys.length)
+      else if (summary && sums instanceof HistogramSet)
         sums.addSummary(Number(groups), summary, this.#groupKeys.length)
       else sums.add(groups, segment.size, segment.columns.get(name) ?? emptyColumn, this.#groupKeys.length)
     }

@@ -9,6 +9,18 @@ const bucketTableSize = 65_536
 /** The logarithms of nearly all values, computed once. */
 const bucketTable = Uint16Array.from({ length: bucketTableSize }, (_, value) => computeBucket(value))
 
+/** The distribution of values: how many are in each of the listed steps, and their sum. */
+export interface Distribution {
+  steps: readonly number[]
+  counts: readonly number[]
+  total: number
+}
+
+/** The step that a value is counted in. */
+export function findHistogramBucket(value: number): number {
+  return value < bucketTableSize ? (bucketTable[value] as number) : computeBucket(value)
+}
+
 function computeBucket(value: number): number {
   return value < 1 ? 0 : Math.min(bucketCount - 1, 1 + Math.floor(Math.log(value) / Math.log(bucketGrowth)))
 }
@@ -19,8 +31,13 @@ export const summarySize = 1 + bucketCount
 /** The distribution of all rows of a column. */
 export function summarize({ numbers, constant }: Column, size: number): Column {
   const counts = new Uint32Array(bucketCount)
-  const { total } = countValues(numbers ?? new Uint32Array(size).fill(constant), counts)
-  return createNumberColumn([total, ...counts])
+  const { total } = countValues(numbers ?? repeat(constant, size), counts)
+  // Reversals may exceed what they reverse, which is then in another segment.
+  return createNumberColumn([total, ...new Int32Array(counts.buffer)])
+}
+
+function repeat(constant: number, size: number): Uint32Array | Float64Array {
+  return constant < 0 ? new Float64Array(size).fill(constant) : new Uint32Array(size).fill(constant)
 }
 
 /** The distribution of values in each group: their number, their sum, and how many are near each size. */
@@ -28,11 +45,11 @@ export class HistogramSet {
   #counts = new Uint32Array(bucketCount)
   #totals = new Float64Array(2)
 
-  /** Adds values, like `GroupTotals.add`. Stored values are one higher: 0 is none. */
+  /** Adds values, like `GroupTotals.add`. Stored values are one higher: 0 is none. A negative one reverses its opposite. */
   add(groups: RowGroups, size: number, { numbers, constant, max }: Column, count: number): void {
     if (max === 0) return
     this.#grow(count)
-    const values = numbers ?? new Uint32Array(size).fill(constant)
+    const values = numbers ?? repeat(constant, size)
     if (typeof groups === 'number') this.#addToGroup(groups, values)
     else addValues(groups, values, this.#counts, this.#totals)
   }
@@ -48,6 +65,26 @@ export class HistogramSet {
       values += some
     }
     this.#addTotals(group, values, numbers?.[0] ?? constant)
+  }
+
+  /** Rows that stand for many values each. */
+  addDistributions(groups: RowGroups, rows: readonly (Distribution | null)[], count: number): void {
+    this.#grow(count)
+    for (const [row, distribution] of rows.entries()) {
+      const group = typeof groups === 'number' ? groups : (groups[row] ?? -1)
+      if (group >= 0 && distribution) this.#addDistribution(group, distribution)
+    }
+  }
+
+  #addDistribution(group: number, { steps, counts, total }: Distribution): void {
+    let values = 0
+    for (const [index, step] of steps.entries()) {
+      const some = counts[index] ?? 0
+      const at = group * bucketCount + step
+      this.#counts[at] = (this.#counts[at] as number) + some
+      values += some
+    }
+    this.#addTotals(group, values, total)
   }
 
   #addTotals(group: number, count: number, total: number): void {
@@ -97,12 +134,14 @@ function countValues(
   let count = 0
   let total = 0
   for (let row = 0; row < values.length; row++) {
-    const value = (values[row] as number) - 1
-    if (value < 0) continue
+    const stored = values[row] as number
+    if (stored === 0) continue
+    const sign = stored < 0 ? -1 : 1
+    const value = sign * stored - 1
     const bucket = value < bucketTableSize ? (bucketTable[value] as number) : computeBucket(value)
-    counts[bucket] = (counts[bucket] as number) + 1
-    count++
-    total += value
+    counts[bucket] = (counts[bucket] as number) + sign
+    count += sign
+    total += sign * value
   }
   return { count, total }
 }
@@ -115,12 +154,14 @@ function addValues(
 ): void {
   for (let row = 0; row < groups.length; row++) {
     const group = groups[row] as number
-    const value = (values[row] as number) - 1
-    if (group < 0 || value < 0) continue
+    const stored = values[row] as number
+    if (group < 0 || stored === 0) continue
+    const sign = stored < 0 ? -1 : 1
+    const value = sign * stored - 1
     const bucket = value < bucketTableSize ? (bucketTable[value] as number) : computeBucket(value)
     const index = group * bucketCount + bucket
-    counts[index] = (counts[index] as number) + 1
-    totals[group * 2] = (totals[group * 2] as number) + 1
-    totals[group * 2 + 1] = (totals[group * 2 + 1] as number) + value
+    counts[index] = (counts[index] as number) + sign
+    totals[group * 2] = (totals[group * 2] as number) + sign
+    totals[group * 2 + 1] = (totals[group * 2 + 1] as number) + sign * value
   }
 }

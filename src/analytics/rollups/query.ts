@@ -45,18 +45,41 @@ export async function queryRollups(
   { organizationId, query, timeoutMs }: QueryRequest,
 ): Promise<Group[]> {
   const deadline = performance.now() + timeoutMs
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+  return retryReading(async () => {
     const aggregator = new Aggregator(query)
-    const listing = await listSegments(db, {
-      organizationId,
-      fromDay: utcDay(query.from),
-      toDay: utcDay(query.to - 1),
-    })
-    if (!(await addParts(db, aggregator, splitQuery(query), listing, deadline))) continue
-    if (!(await addUnrolled(db, aggregator, query, listing.unrolled, deadline))) continue
-    return aggregator.groups()
+    const toDay = utcDay(query.to - 1)
+    return (await addRollups(db, aggregator, { organizationId, query, toDay, deadline })) ? aggregator : null
+  })
+}
+
+/** Tries again when what was read changed meanwhile, which is when `read` resolves to null. */
+export async function retryReading(read: () => Promise<Aggregator | null>): Promise<Group[]> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const aggregator = await read()
+    if (aggregator) return aggregator.groups()
   }
   throw new RollupTimeoutError('the roll-ups were compacted during every attempt')
+}
+
+export interface RollupPeriod {
+  organizationId: string
+  query: RollupQuery
+  /** The last day to add. */
+  toDay: string
+  /** As `performance.now()` counts. */
+  deadline: number
+}
+
+/** Adds the roll-ups, and what is not in them yet. False when some of it was replaced meanwhile. */
+export async function addRollups(
+  db: Db,
+  aggregator: Aggregator,
+  { organizationId, query, toDay, deadline }: RollupPeriod,
+): Promise<boolean> {
+  const listing = await listSegments(db, { organizationId, fromDay: utcDay(query.from), toDay })
+  if (!(await addParts(db, aggregator, splitQuery(query), listing, deadline))) return false
+  const unrolled = { generations: listing.unrolled, isIncluded: (day: string) => day <= toDay }
+  return addGenerations(db, aggregator, query, unrolled, deadline)
 }
 
 function scopeOf(organizationId: string, { from, to }: RollupQuery): QueryScope {
@@ -93,7 +116,7 @@ async function addSegments(
     for (const batch of splitBatches(some)) {
       const loaded = await readSegments(db, batch, query, kind)
       if (!loaded) return false
-      await addAll(aggregator, loaded, deadline)
+      await addSegmentsInSlices(aggregator, loaded, deadline)
     }
   }
   return true
@@ -119,9 +142,9 @@ function readSegments(db: Db, rows: readonly SegmentRow[], query: RollupQuery, k
 }
 
 /** Yields to the event loop: a reply in progress must not wait for analytics. */
-async function addAll(
+export async function addSegmentsInSlices(
   aggregator: Aggregator,
-  segments: readonly RollupSegment[],
+  segments: Iterable<RollupSegment>,
   deadline: number,
 ): Promise<void> {
   await runInSlices(
@@ -186,26 +209,37 @@ function splitBatches(rows: readonly SegmentRow[]): SegmentRow[][] {
   return batches
 }
 
+/** Generations to read from the database, of days that are to be added. */
+interface GenerationsToAdd {
+  generations: readonly UnrolledGeneration[]
+  isIncluded: (day: string) => boolean
+}
+
 /**
  * Adds what is in no segment yet, and reverses what a segment counts that was corrected since. False when
  * some of it is gone.
  */
-async function addUnrolled(
+export async function addGenerations(
   db: Db,
   aggregator: Aggregator,
   query: RollupQuery,
-  unrolled: readonly UnrolledGeneration[],
+  { generations, isIncluded }: GenerationsToAdd,
   deadline: number,
 ): Promise<boolean> {
   const isSelected = createColumnFilter(query)
   const columns = selectSourceColumns(isSelected)
-  for (let at = 0; at < unrolled.length; at += maxSliceRows) {
-    const some = unrolled.slice(at, at + maxSliceRows)
+  for (let at = 0; at < generations.length; at += maxSliceRows) {
+    const some = generations.slice(at, at + maxSliceRows)
     const ids = some.map(({ generationId }) => generationId)
     const records = await readGenerations(db, ids, columns)
     if (records.length < ids.length) return false
     const reversals = some.flatMap(({ previous }) => (previous === null ? [] : [decodeReversal(previous)]))
-    await addAll(aggregator, buildSegments([...records, ...reversals], isSelected), deadline)
+    const segments = buildSegments([...records, ...reversals], isSelected)
+    await addSegmentsInSlices(
+      aggregator,
+      segments.filter(({ day }) => isIncluded(day)),
+      deadline,
+    )
   }
   return true
 }
@@ -231,7 +265,7 @@ export async function queryGenerations(
   const columns = selectSourceColumns(isSelected)
   const aggregator = new Aggregator(query)
   if (ids) {
-    await addAll(
+    await addSegmentsInSlices(
       aggregator,
       buildSegments(await readGenerationsInScope(db, ids, scope), isSelected),
       deadline,
@@ -244,7 +278,11 @@ export async function queryGenerations(
   while (until > since && (limit === null || aggregator.groupCount < limit)) {
     const slice = await findPreviousSlice(db, since, until, size)
     if (!slice) break
-    await addAll(aggregator, buildSegments(await readSlice(db, slice, scope, columns), isSelected), deadline)
+    await addSegmentsInSlices(
+      aggregator,
+      buildSegments(await readSlice(db, slice, scope, columns), isSelected),
+      deadline,
+    )
     until = slice.from
     size = Math.min(maxSliceRows, size * 2)
   }

@@ -5,6 +5,7 @@ import { monthlyTables } from '../../platform/db/monthly/partitions.ts'
 import { dropExpiredMonths, type IdRange, readMonthlyIds } from '../../platform/db/monthly/retention.ts'
 import type { Clock } from '../../platform/time/clock.ts'
 import { utcDay } from '../../platform/time/time.ts'
+import { endAbandonedStream, hideBefore } from '../clickhouse/stream-store.ts'
 import { compactSegments } from './compact-segments.ts'
 import { completeLevels } from './complete-levels.ts'
 import { deleteSegments, findSegmentsBefore } from './segment-store.ts'
@@ -13,7 +14,9 @@ const dayMs = 86_400_000
 /** Small enough that other users of the database do not notice. */
 const batchSize = 500
 /** Queries for single requests reach back a year; the daily roll-up is retained. */
-const segmentRetentionDays = 400
+export const segmentRetentionDays = 400
+/** Without a node that has CLICKHOUSE_URL, generations are queued for this long. */
+const abandonedDays = 2
 /** Unusual spending is recognized by the last four weeks. */
 const hourRetentionDays = 35
 
@@ -35,6 +38,7 @@ export async function runMaintenance(
   context: MaintenanceContext,
   { retentionDays, postingDays, isByMonth = false }: RetentionPolicy,
 ): Promise<void> {
+  await endAbandonedStream(context.db, isoDaysAgo(context.clock, abandonedDays))
   await compactSegments(context)
   await completeLevels(context)
   await deleteOldGenerations(context, retentionDays, isByMonth)
@@ -62,6 +66,7 @@ export async function deleteOldGenerations(
   const monthly = isByMonth ? await readMonthlyIds(db, 'generations') : null
   const unrolled = await findFirstUnrolledEnd(db)
   const until = unrolled === null || cutoff < unrolled ? cutoff : unrolled
+  await hideBefore(db, until)
   for (let deleted = 0; ; ) {
     const ids = await findEndedBefore(db, until, monthly)
     if (ids.length === 0) return deleted
@@ -149,14 +154,18 @@ function isoDaysAgo(clock: Clock, days: number): string {
   return new Date(clock.now() - days * dayMs).toISOString()
 }
 
-/** Null when all are rolled up. */
+/** Null when all are rolled up, and in ClickHouse if they are streamed there. */
 async function findFirstUnrolledEnd(db: Db): Promise<string | null> {
-  const row = await db
-    .selectFrom('unrolled_generations')
-    .innerJoin('generations', 'generations.id', 'generation_id')
-    .select((eb) => eb.fn.min<string | null>('ended_at').as('first'))
-    .executeTakeFirst()
-  return row?.first ?? null
+  const ends = await Promise.all(
+    (['unrolled_generations', 'clickhouse_queue'] as const).map((queue) =>
+      db
+        .selectFrom(queue)
+        .innerJoin('generations', 'generations.id', 'generation_id')
+        .select((eb) => eb.fn.min<string | null>('ended_at').as('first'))
+        .executeTakeFirst(),
+    ),
+  )
+  return ends.flatMap((row) => row?.first ?? []).sort()[0] ?? null
 }
 
 /** Except those with ids in `monthly`. */

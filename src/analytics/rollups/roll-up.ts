@@ -3,6 +3,7 @@ import { decodeReversal, recordColumns, type UsageRecord } from '../../ledger/us
 import type { Db } from '../../platform/db/db.ts'
 import type { KeyDayTable, KeyHourTable, UnrolledGenerationTable } from '../../platform/db/schema.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
+import { queueGenerations } from '../clickhouse/stream-store.ts'
 import { buildDatasetBatch, countDatasetBatch } from '../datasets/count.ts'
 import { rollupLevelNames, rollupLevels } from './levels.ts'
 import { aggregateSegment, buildSegments } from './segment.ts'
@@ -61,6 +62,7 @@ async function rollUpBatch(
   const current = await readGenerations(db, ids, recordColumns)
   const reversals = unrolled.flatMap(({ previous }) => (previous === null ? [] : [decodeReversal(previous)]))
   const records = [...current, ...reversals]
+  const arrivals = new Map(current.map(({ id, created_at }) => [id, created_at]))
   const segments = await buildNewSegments(records)
   const totals = computeKeyDays(records)
   const hours = computeKeyHours(records)
@@ -70,6 +72,7 @@ async function rollUpBatch(
     for (const some of splitChunks(ids)) {
       await tx.deleteFrom('unrolled_generations').where('generation_id', 'in', some).execute()
     }
+    await queueGenerations(tx, Number(steps) + 1, unrolled, arrivals)
     await insertSegments(tx, segments)
     await addKeyDays(tx, totals)
     await addKeyHours(tx, hours)

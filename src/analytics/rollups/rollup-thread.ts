@@ -1,13 +1,23 @@
+import type { ClickHouseConfig } from '../../config/clickhouse.ts'
 import { WorkerThread } from '../../platform/concurrency/worker-thread.ts'
 import type { Db } from '../../platform/db/db.ts'
+import type { ExportReport } from '../clickhouse/export.ts'
 import type { RetentionPolicy } from './retention.ts'
 import { hasUnrolled, minSegmentRows } from './unrolled.ts'
 
+/** What the thread connects to. */
+interface RollupStores {
+  /** The database. */
+  url: string
+  clickhouse: ClickHouseConfig | null
+}
+
 export type RollupTask =
-  | { kind: 'open'; url: string }
+  | ({ kind: 'open' } & RollupStores)
   | { kind: 'roll'; isAll: boolean }
   | { kind: 'tidy'; now: number; policy: RetentionPolicy }
   | { kind: 'publish'; now: number; retentionDays: number | null }
+  | { kind: 'export'; now: number; owner: string }
   | { kind: 'close' }
 
 /** Time without work after which the thread ends: longer than the time between two roll-ups under load. */
@@ -18,8 +28,8 @@ export class RollupThread {
   readonly #db: Db
   readonly #thread: WorkerThread
 
-  constructor(url: string, db: Db) {
-    const opening: RollupTask = { kind: 'open', url }
+  constructor(stores: RollupStores, db: Db) {
+    const opening: RollupTask = { kind: 'open', ...stores }
     const closing: RollupTask = { kind: 'close' }
     const idleEnd = { afterMs: idleMs, message: closing }
     this.#db = db
@@ -44,6 +54,11 @@ export class RollupThread {
   /** Publishes the figures of the datasets. */
   async publish(now: number, retentionDays: number | null): Promise<void> {
     await this.#send({ kind: 'publish', now, retentionDays })
+  }
+
+  /** Sends generations to ClickHouse. */
+  async exportGenerations(now: number, owner: string): Promise<ExportReport> {
+    return (await this.#send({ kind: 'export', now, owner })) as ExportReport
   }
 
   #send(task: RollupTask): Promise<unknown> {

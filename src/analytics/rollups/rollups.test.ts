@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
 import { buildGeneration, insertGenerations, seededDice } from '../../../test/support/records.ts'
+import { encodeUsageRecord } from '../../ledger/usage-record.ts'
 import type { RollupQuery } from './aggregator.ts'
 import {
   createNumberColumn,
@@ -289,6 +290,32 @@ describeOnEachDatabase('Roll-ups', (server) => {
       ['7', 3],
       ['8', 1],
     ])
+  })
+
+  test('a corrected request counts once in averages and percentiles, packed or not', async () => {
+    const { db } = gateway()
+    const created_at = '2028-03-14T09:00:00.000Z'
+    const row = buildGeneration(tenant, { created_at, latency_ms: 100 })
+    const other = buildGeneration(tenant, { created_at: '2028-03-14T23:00:00.000Z', latency_ms: 7 })
+    await insertGenerations(db, [row, other])
+    await rollUp(gateway(), { minRows: 1 })
+    await db.updateTable('generations').set({ latency_ms: 500 }).where('id', '=', row.id).execute()
+    const previous = encodeUsageRecord({ ...row })
+    const corrected = { generation_id: row.id, organization_id: row.organization_id, previous }
+    await db.insertInto('unrolled_generations').values(corrected).execute()
+    const spread = async (from: string) => {
+      const scope = { organizationId: tenant.organization.id, timeoutMs: 10_000 }
+      const query = { ...whole, from: Date.parse(from), histograms: ['latency' as const] }
+      const [group] = await queryRollups(db, { ...scope, query })
+      return [group?.average('latency'), Math.round(group?.percentile('latency', 0.99) ?? 0)]
+    }
+    const check = async () => {
+      expect(await spread('2028-03-01T00:00:00Z')).toEqual([253.5, 497])
+      expect(await spread('2028-03-14T08:00:00Z')).toEqual([253.5, 497])
+    }
+    await check()
+    await rollUp(gateway(), { minRows: 1 })
+    await check()
   })
 
   test('a day is compacted by several processes at once, while others query it', async () => {

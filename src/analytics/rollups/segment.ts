@@ -8,6 +8,7 @@ import {
 } from '../../ledger/usage-record.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import { type Column, createNumberColumn, createTextColumn } from './column.ts'
+import type { Distribution } from './histogram.ts'
 import type { LevelDefinition } from './levels.ts'
 import { bucketByTime, combineAxes, emptyColumn } from './row-groups.ts'
 
@@ -18,6 +19,10 @@ export interface RollupSegment {
   columns: ReadonlyMap<string, Column>
   /** Distributions of all rows, in place of the columns. */
   summaries?: ReadonlyMap<string, Column>
+  /** Distributions of each row, which stands for many requests, in place of the columns. */
+  distributions?: ReadonlyMap<string, readonly (Distribution | null)[]>
+  /** Whether all rows are in the period of the query, which is then not compared with their time. */
+  isWithinPeriod?: boolean
 }
 
 /** One row for each request. `time` is in milliseconds since the start of the day. */

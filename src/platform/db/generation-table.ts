@@ -31,7 +31,11 @@ export type ChargeFlag = (typeof chargeFlags)[number]
  */
 type Part = 'draft' | 'target' | 'usage' | 'end' | 'ledger'
 
+/** What a column stores; `nanos` is money, `time` is ISO text. */
+export type ColumnKind = 'text' | 'integer' | 'nanos' | 'time'
+
 interface Column<Value, P extends Part, Rollup extends string, Bucket extends string> {
+  kind: ColumnKind
   part: P
   /** Stands in where the part has no value, and where an earlier version did not have the column. */
   empty: Value
@@ -43,20 +47,21 @@ interface Column<Value, P extends Part, Rollup extends string, Bucket extends st
   bucket?: Bucket
 }
 
-function createColumnType<Value>(empty: Value) {
+function createColumnType<Value>(kind: ColumnKind, empty: Value) {
   return <P extends Part, Rollup extends string = never, Bucket extends string = never>(
     part: P,
     traits: Pick<Column<Value, P, Rollup, Bucket>, 'rollup' | 'isEssential' | 'bucket'> = {},
-  ): Column<Value, P, Rollup, Bucket> => ({ part, empty, ...traits })
+  ): Column<Value, P, Rollup, Bucket> => ({ kind, part, empty, ...traits })
 }
 
-const text = createColumnType<string>('')
-const nullableText = createColumnType<string | null>(null)
-const count = createColumnType<number>(0)
-const nullableCount = createColumnType<number | null>(null)
-const nanos = createColumnType<bigint>(0n)
-const nullableNanos = createColumnType<bigint | null>(null)
-const flag = createColumnType<0 | 1>(0)
+const text = createColumnType<string>('text', '')
+const time = createColumnType<string>('time', '')
+const nullableText = createColumnType<string | null>('text', null)
+const count = createColumnType<number>('integer', 0)
+const nullableCount = createColumnType<number | null>('integer', null)
+const nanos = createColumnType<bigint>('nanos', 0n)
+const nullableNanos = createColumnType<bigint | null>('nanos', null)
+const flag = createColumnType<0 | 1>('integer', 0)
 
 /** One request that reached a provider, or was served from the response cache. Token columns do not overlap. */
 export const generationTable = {
@@ -65,7 +70,7 @@ export const generationTable = {
   workspace_id: text('draft', { isEssential: true, rollup: ['workspace'] }),
   key_id: count('draft', { isEssential: true, rollup: ['key'] }),
   user_id: nullableText('draft', { isEssential: true, rollup: ['user'] }),
-  created_at: text('draft', { isEssential: true, rollup: ['record'] }),
+  created_at: time('draft', { isEssential: true, rollup: ['record'] }),
   requested_model: text('draft'),
   dialect: text('draft'),
   streamed: flag('draft'),
@@ -108,15 +113,15 @@ export const generationTable = {
   tokens_output_audio: count('usage', { bucket: 'outputAudio', rollup: ['completion', 'throughput'] }),
   tokens_output_image: count('usage', { bucket: 'outputImage', rollup: ['completion', 'throughput'] }),
   web_searches: count('usage', { bucket: 'webSearches' }),
-  usage_source: createColumnType<UsageSource>('none')('usage', { isEssential: true }),
+  usage_source: createColumnType<UsageSource>('text', 'none')('usage', { isEssential: true }),
   cost_nanos: nanos('usage', { isEssential: true, rollup: ['credits', 'byok_fees'] }),
   upstream_cost_nanos: nanos('usage', { isEssential: true, rollup: ['upstream', 'byok_upstream'] }),
   /** The cost that the provider reported. */
   reported_cost_nanos: nullableNanos('usage'),
-  flag: createColumnType<ChargeFlag | null>(null)('usage'),
+  flag: createColumnType<ChargeFlag | null>('text', null)('usage'),
   /** JSON array of what was billed by another unit than the token. */
   billed_units: nullableText('usage'),
-  status: createColumnType<GenerationStatus>('failed')('end', {
+  status: createColumnType<GenerationStatus>('text', 'failed')('end', {
     isEssential: true,
     rollup: ['latency', 'throughput'],
   }),
@@ -127,7 +132,7 @@ export const generationTable = {
   latency_ms: count('end', { rollup: ['latency', 'throughput'] }),
   first_token_ms: nullableCount('end', { rollup: ['latency', 'throughput'] }),
   /** JSON array of the attempts that failed before this endpoint replied. */
-  attempts: createColumnType<string>('[]')('end'),
+  attempts: createColumnType<string>('text', '[]')('end'),
   /** JSON array of the fields that the translation dropped. */
   dropped: nullableText('end'),
   /** The provider's own id of the reply. */
@@ -144,7 +149,7 @@ export const generationTable = {
   /** The ledger transaction that its cost is part of; null when it cost nothing. */
   posting_id: nullableText('ledger', { isEssential: true }),
   /** The time of settlement. */
-  ended_at: text('ledger', { isEssential: true, rollup: ['record'] }),
+  ended_at: time('ledger', { isEssential: true, rollup: ['record'] }),
 }
 
 type Declaration = typeof generationTable

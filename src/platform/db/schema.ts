@@ -85,6 +85,8 @@ export interface Schema {
   usage_segments: UsageSegmentTable
   usage_columns: UsageColumnTable
   unrolled_generations: UnrolledGenerationTable
+  clickhouse_stream: ClickHouseStreamTable
+  clickhouse_queue: ClickHouseQueueTable
   key_days: KeyDayTable
   key_hours: KeyHourTable
   stored_responses: StoredResponseTable
@@ -1250,6 +1252,43 @@ export interface UnrolledGenerationTable {
   organization_id: string
   /** JSON: what the roll-ups count of it and must reverse; null when they have not counted it. */
   previous: string | null
+}
+
+/** What ClickHouse has. One row, which exists once generations are streamed there. */
+export interface ClickHouseStreamTable {
+  name: 'generations'
+  /** Identifies the tables in ClickHouse that the row describes. */
+  stream_id: string
+  /** The first UTC day on and after which ClickHouse has every request that is in no queue; null before the first. */
+  covered_from: string | null
+  /** Generations that ended earlier have been deleted for their age. */
+  retained_from: string | null
+  /** The end of the generations that are still to be backfilled; null before the first batch. */
+  backfill_position: string | null
+  /** The backfill ends at this time; null: with the oldest generation. */
+  backfill_until: string | null
+  is_backfilled: 0 | 1
+  /** Whether nothing is queued, because no node has sent anything for days. */
+  is_ended: 0 | 1
+  /** The generations that were sent, repeated ones included. */
+  exported: number
+  exported_at: string | null
+  /** The last time that a node with CLICKHOUSE_URL was running. */
+  seen_at: string
+  /** The last time that old rows were deleted in ClickHouse. */
+  trimmed_at: string | null
+  lease_owner: string | null
+  lease_until: string | null
+}
+
+/** Generations that are rolled up, and that ClickHouse has not acknowledged yet. */
+export interface ClickHouseQueueTable {
+  generation_id: string
+  organization_id: string
+  /** Grows with every change of the generation, and decides which row of it ClickHouse counts. */
+  version: number
+  /** An earlier arrival under which ClickHouse may have it; null if that has not changed. */
+  moved_from: string | null
 }
 
 /** The spending of a key on requests that began on a day, as far as they are rolled up. Never deleted. */

@@ -1,5 +1,6 @@
-"""The engine of ClickHouse behind its HTTP interface, as far as destinations use it: the query and the settings in the
-URL, the data in the body, the user in headers. Listens on a free loopback port, which it prints."""
+"""The engine of ClickHouse behind its HTTP interface, as far as Headgate uses it: the query and the settings in the
+URL, the data in the body, the user in headers. Listens on a free loopback port, which it prints. The data is in a
+folder that it is started with, or in one that ends with it."""
 import sys
 import tempfile
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -8,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from chdb.session import Session
 
 user, password = sys.argv[1:3]
+data_folder = sys.argv[3] if len(sys.argv) > 3 else None
 
 # Parameters of the HTTP interface that are not settings.
 interface_parameters = {"query", "wait_end_of_query"}
@@ -49,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    session = Session(folder)
+    session = Session(data_folder or folder)
     server = HTTPServer(("127.0.0.1", 0), Handler)
     print(server.server_port, flush=True)
     server.serve_forever()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
 import type { Dimension, Filter, Group } from '../../../analytics/rollups/aggregator.ts'
-import { queryRollups } from '../../../analytics/rollups/query.ts'
+import { queryUsage } from '../../../analytics/usage.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { findKey } from '../../../identity/keys.ts'
 import { requireMember } from '../../../identity/members.ts'
@@ -70,7 +70,7 @@ export async function readActivity(request: ActivityRequest): Promise<ActivityIt
   const { gateway, scope, query } = request
   const { organizationId } = request.caller
   const byWorkspace = query.group_by === 'workspace'
-  const groups = await queryRollups(gateway.db, {
+  const groups = await queryUsage(gateway, {
     organizationId,
     timeoutMs,
     query: {
@@ -105,7 +105,7 @@ async function buildFilters({ gateway, caller, scope, query }: ActivityRequest):
   const { organizationId } = caller
   const filters: Filter[] = []
   const addFilter = (column: Filter['column'], expected: string) =>
-    filters.push({ column, matches: (value) => value === expected })
+    filters.push({ column, matches: (value) => value === expected, values: [expected] })
   if (query.api_key_hash !== undefined) {
     const key = await findKey(db, organizationId, query.api_key_hash.toLowerCase())
     if (!key) throw gatewayError('not_found', 'api_key_hash: the key does not exist.')
@@ -155,7 +155,12 @@ function toActivityItem({ catalog }: Gateway, group: Group, endpointId: Endpoint
   }
 }
 
+/** Distinguishes all items of a day: their order must not depend on the store. */
+function rankTie({ endpoint_id, provider_name, workspace_id }: ActivityItem): string {
+  return [endpoint_id, provider_name, workspace_id].join('\n')
+}
+
 function compareNewestFirst(a: ActivityItem, b: ActivityItem): number {
   if (a.date !== b.date) return a.date < b.date ? 1 : -1
-  return b.requests - a.requests || (a.endpoint_id < b.endpoint_id ? -1 : 1)
+  return b.requests - a.requests || (rankTie(a) < rankTie(b) ? -1 : 1)
 }

@@ -12,6 +12,8 @@ export interface DimensionDefinition {
   column: Dimension['column']
   /** Converts a stored value to the one in the result. */
   read: (value: NullableText, catalog: Catalog) => NullableText
+  /** Whether results have the value as it is stored. */
+  isStoredValue?: true
   /** Aliases a filter may use. */
   aliases?: (value: NullableText) => NullableText
 }
@@ -29,11 +31,32 @@ export const dimensions: readonly DimensionDefinition[] = [
     aliases: identity,
   },
   { name: 'variant', label: 'Variant', isShort: false, column: 'model', read: variantOf },
-  { name: 'api_key_id', label: 'API key', isShort: false, column: 'key', read: identity },
-  { name: 'user', label: 'User', isShort: false, column: 'user', read: identity },
-  { name: 'workspace', label: 'Workspace', isShort: false, column: 'workspace', read: identity },
+  {
+    name: 'api_key_id',
+    label: 'API key',
+    isShort: false,
+    column: 'key',
+    read: identity,
+    isStoredValue: true,
+  },
+  { name: 'user', label: 'User', isShort: false, column: 'user', read: identity, isStoredValue: true },
+  {
+    name: 'workspace',
+    label: 'Workspace',
+    isShort: false,
+    column: 'workspace',
+    read: identity,
+    isStoredValue: true,
+  },
   { name: 'app', label: 'App', isShort: false, column: 'app', read: urlOf },
-  { name: 'generation_id', label: 'Generation', isShort: true, column: 'id', read: identity },
+  {
+    name: 'generation_id',
+    label: 'Generation',
+    isShort: true,
+    column: 'id',
+    read: identity,
+    isStoredValue: true,
+  },
   {
     name: 'provider',
     label: 'Provider',
@@ -44,14 +67,29 @@ export const dimensions: readonly DimensionDefinition[] = [
   },
   { name: 'origin', label: 'Origin', isShort: true, column: 'app', read: originOf },
   { name: 'country', label: 'Country', isShort: true, column: 'none', read: () => null },
-  { name: 'finish_reason', label: 'Finish reason', isShort: true, column: 'finish', read: identity },
-  { name: 'external_user', label: 'External user', isShort: true, column: 'external', read: identity },
+  {
+    name: 'finish_reason',
+    label: 'Finish reason',
+    isShort: true,
+    column: 'finish',
+    read: identity,
+    isStoredValue: true,
+  },
+  {
+    name: 'external_user',
+    label: 'External user',
+    isShort: true,
+    column: 'external',
+    read: identity,
+    isStoredValue: true,
+  },
   {
     name: 'context_length_bucket',
     label: 'Context length',
     isShort: true,
     column: 'context',
     read: identity,
+    isStoredValue: true,
   },
 ]
 

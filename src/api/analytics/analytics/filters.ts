@@ -28,12 +28,24 @@ export async function parseFilters(
     const values = isKey
       ? await resolveKeyIds(gateway, organizationId, filter, warnings)
       : toList(filter.value)
-    filters.push({ column: kind.column, matches: buildPredicate(gateway, kind, filter, values) })
+    const known = listMatchingValues(kind, filter, values)
+    const matches = buildPredicate(gateway, kind, filter, values)
+    filters.push({ column: kind.column, matches, ...(known && { values: known }) })
     if (kind.column === 'id' && ['eq', 'in'].includes(filter.operator) && !filter.include_unset) {
       generationIds = values.map(String)
     }
   }
   return { filters, warnings, generationIds }
+}
+
+/** The stored values that match, where the filter names them as they are stored. */
+function listMatchingValues(
+  { isStoredValue }: DimensionDefinition,
+  { operator, include_unset }: RequestFilter,
+  values: readonly FilterValue[],
+): string[] | null {
+  const namesValues = operator === 'eq' || operator === 'in'
+  return isStoredValue && namesValues && include_unset !== true ? values.map(String) : null
 }
 
 function toList(value: RequestFilter['value']): FilterValue[] {

@@ -6,8 +6,9 @@ import {
   type RollupQuery,
   TooManyGroupsError,
 } from '../../../analytics/rollups/aggregator.ts'
-import { queryGenerations, queryRollups } from '../../../analytics/rollups/query.ts'
+import { queryGenerations } from '../../../analytics/rollups/query.ts'
 import { RollupTimeoutError } from '../../../analytics/rollups/segment-store.ts'
+import { queryUsage } from '../../../analytics/usage.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { dimensionsByName, urlOf } from './dimensions.ts'
@@ -123,8 +124,11 @@ async function loadTopGroups(
   if (!top) return { groups: await runRollup(query), isTruncated: false }
   const names = new Set(top.map(({ values }) => JSON.stringify(values)))
   const filters = query.dimensions.map(({ column, read }, index): Filter => {
-    const topValues = new Set(top.map(({ values }) => values[index]))
-    return { column, matches: (value) => topValues.has(read(value)) }
+    const topValues = new Set(top.map(({ values }) => values[index] ?? null))
+    const matches = (value: string | null) => topValues.has(read(value))
+    const values = [...topValues].filter((value) => value !== null)
+    const isStored = dimensionsByName.get(body.dimensions[index] ?? '')?.isStoredValue
+    return { column, matches, ...(isStored && values.length === topValues.size && { values }) }
   })
   const groups = await runRollup({ ...query, filters: [...query.filters, ...filters] })
   return { groups: groups.filter(({ values }) => names.has(JSON.stringify(values))), isTruncated: true }
@@ -146,7 +150,7 @@ function recordTitle(app: string | null, titles: Map<string, string>): void {
 }
 
 async function queryGroups(
-  { db }: Gateway,
+  gateway: Gateway,
   organizationId: string,
   body: QueryBody,
   incoming: RollupQuery,
@@ -154,9 +158,9 @@ async function queryGroups(
 ): Promise<Group[]> {
   try {
     const isSingle = [...incoming.dimensions, ...incoming.filters].some(({ column }) => column === 'id')
-    if (!isSingle) return await queryRollups(db, { organizationId, query: incoming, timeoutMs })
+    if (!isSingle) return await queryUsage(gateway, { organizationId, query: incoming, timeoutMs })
     const ids = generationIds?.slice(0, maxGenerations) ?? null
-    return await queryGenerations(db, {
+    return await queryGenerations(gateway.db, {
       organizationId,
       query: incoming,
       timeoutMs,

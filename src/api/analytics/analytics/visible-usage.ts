@@ -10,9 +10,10 @@ export function listVisibleUsage({ everywhere, workspaceIds, own }: Scope): Filt
   const ofWorkspaces = [selectWorkspaces(workspaceIds)]
   if (!own) return [ofWorkspaces]
   const isOwn = (userId: string | null) => userId === own.userId
-  return [ofWorkspaces, [selectWorkspaces(own.workspaceIds), { column: 'user', matches: isOwn }]]
+  const ofUser: Filter = { column: 'user', matches: isOwn, values: [own.userId] }
+  return [ofWorkspaces, [selectWorkspaces(own.workspaceIds), ofUser]]
 }
 
 function selectWorkspaces(ids: ReadonlySet<string>): Filter {
-  return { column: 'workspace', matches: (id) => id !== null && ids.has(id) }
+  return { column: 'workspace', matches: (id) => id !== null && ids.has(id), values: [...ids] }
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { readHistogram } from '../../../analytics/request-log/histogram.ts'
-import { readLogPage } from '../../../analytics/request-log/walk.ts'
+import { countLog, findLogPage } from '../../../analytics/request-log/log.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { encryptTimeCursor, openTimeCursor } from '../../../platform/crypto/encrypted-cursor.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
@@ -38,7 +37,7 @@ const listGenerations = defineOperation({
     const { limit, cursor, ...filters } = query
     const selection = await resolveLogSelection(context, filters)
     const start = openTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), cursor)
-    const { entries, last } = await readLogPage(gateway.db, selection, { limit, start })
+    const { entries, last } = await findLogPage(gateway, selection, { limit, start })
     return {
       data: await toLogRecords(gateway, caller, entries),
       cursor: last && encryptTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), last),
@@ -96,13 +95,13 @@ const countGenerations = defineOperation({
     searched_to: z.string().nullable().describe('Earlier requests are not counted; null if all are.'),
   }),
   handle: async (context) => {
-    const { db, clock } = context.gateway
+    const { gateway } = context
     const { buckets: count, ...filters } = context.query
     const selection = await resolveLogSelection(context, filters)
-    const to = selection.to ?? new Date(clock.now()).toISOString()
+    const to = selection.to ?? new Date(gateway.clock.now()).toISOString()
     const from = selection.from ?? new Date(Date.parse(to) - dayMs).toISOString()
     if (from >= to) throw invalidFieldError('from', 'must be earlier than to, which is now by default')
-    const { buckets, searchedTo } = await readHistogram(db, { ...selection, from, to }, count)
+    const { buckets, searchedTo } = await countLog(gateway, { ...selection, from, to }, count)
     return { data: buckets, searched_to: searchedTo }
   },
 })

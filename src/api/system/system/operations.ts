@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findStream } from '../../../analytics/clickhouse/stream-store.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { describeEnvironment, describeSettings } from '../../../gateway/settings-view.ts'
 import { defineOperation } from '../../../http/operation.ts'
@@ -16,6 +17,21 @@ import { listWarnings } from './warnings.ts'
 const systemLimit: RateLimit = { name: 'the state of the installation', perMinute: 30, perDay: 20_000 }
 
 const overheadWindowMs = 24 * 3_600_000
+
+const clickHouseState = z.strictObject({
+        is_connected: z.boolean().describe('Whether the last statement of this node succeeded.'),
+        covered_from: z
+          .string()
+          .nullable()
+          .describe('The first day that analytics read from ClickHouse; null: none yet.'),
+        is_backfilled: z.boolean().describe('Whether it has all generations of the database.'),
+        backfill_position: z
+          .string()
+          .nullable()
+          .describe('Generations that ended later have been sent; null before the first.'),
+        exported: z.int().describe('Generations that were sent, repeated ones included.'),
+        exported_at: z.string().nullable(),
+      })
 
 const system = z
   .strictObject({
@@ -67,6 +83,9 @@ const system = z
         .describe('Of the journal of the ledger: what SQLite does not have yet. Null with PostgreSQL.'),
       files: z.enum(['data_directory', 'bucket']),
     }),
+    clickhouse: clickHouseState
+      .nullable()
+      .describe('Null without CLICKHOUSE_URL.'),
     warnings: z.array(z.strictObject({ code: z.string(), message: z.string() })),
     overhead: z
       .strictObject({
@@ -132,12 +151,29 @@ async function describeSystem(gateway: Gateway): Promise<z.input<typeof system>>
     },
     workers: (await gateway.worker?.describeWorkers()) ?? null,
     shared_state: { kind: cluster.status.kind, is_connected: cluster.status.isConnected },
+    clickhouse: await describeClickHouse(gateway),
     warnings: listWarnings(gateway, nodes),
     overhead: toQuantiles(await sampleOverhead(db, since)),
     queues: await measureQueues(gateway),
     settings: describeSettings(settings),
     environment: describeEnvironment(config),
     backup: { parts: listBackupParts(gateway) },
+  }
+}
+
+async function describeClickHouse({
+  db,
+  clickhouse,
+}: Gateway): Promise<z.input<typeof clickHouseState> | null> {
+  if (!clickhouse) return null
+  const stream = await findStream(db)
+  return {
+    is_connected: clickhouse.status.isConnected,
+    covered_from: stream?.covered_from ?? null,
+    is_backfilled: stream?.is_backfilled === 1,
+    backfill_position: stream?.backfill_position || null,
+    exported: stream?.exported ?? 0,
+    exported_at: stream?.exported_at ?? null,
   }
 }
 

@@ -12,6 +12,10 @@ export interface Queue {
 const counted: Record<CountedQueue, Pick<Queue, 'name' | 'description'>> = {
   holds: { name: 'holds', description: 'Requests in progress, whose money is held.' },
   rollUps: { name: 'roll_ups', description: 'Finished requests that are not in the sums of Activity yet.' },
+  clickhouse: {
+    name: 'clickhouse_export',
+    description: 'Rolled-up requests that ClickHouse does not have yet.',
+  },
   notifications: { name: 'notifications', description: 'Mails and webhooks of notifications.' },
   videoJobs: { name: 'video_jobs', description: 'Video jobs that a provider works on.' },
   videoWebhooks: { name: 'video_webhooks', description: 'Webhooks of video jobs that have ended.' },

@@ -13,6 +13,7 @@ const maxSampled = 1000
 const waitingRows = {
   holds: sql`select 1 from holds`,
   rollUps: sql`select 1 from unrolled_generations`,
+  clickhouse: sql`select 1 from clickhouse_queue`,
   notifications: sql`select 1 from notification_deliveries where state = 'pending'`,
   videoJobs: sql`select 1 from video_jobs where due_at is not null`,
   videoWebhooks: sql`select 1 from video_jobs where webhook_due_at is not null`,

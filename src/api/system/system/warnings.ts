@@ -7,7 +7,10 @@ export interface Warning {
 }
 
 /** Lists warnings for an operator who is about to rely on the installation. */
-export function listWarnings({ config, settings, ledger, cluster }: Gateway, nodes: number): Warning[] {
+export function listWarnings(
+  { config, settings, ledger, cluster, clickhouse }: Gateway,
+  nodes: number,
+): Warning[] {
   const isEmbedded = !isPostgresUrl(config.databaseUrl)
   // The workers of this server share its data directory and its limits.
   const isSeveral = nodes > config.workers.count
@@ -43,6 +46,10 @@ export function listWarnings({ config, settings, ledger, cluster }: Gateway, nod
       code: 'redis_unavailable',
       message:
         'The server of REDIS_URL does not answer. Until it does, each node admits its share of every rate limit, and changes by other nodes take up to two seconds.',
+    },
+    clickhouse?.status.isConnected === false && {
+      code: 'clickhouse_unavailable',
+      message: `Generations are not sent to ClickHouse: ${clickhouse.status.problem}. Until they are, they wait in the database, and analytics are read from it.`,
     },
     settings.public_url === undefined &&
       isPublicHost(config.host) && {

@@ -54,6 +54,7 @@ import { endedSessions } from './059-ended-sessions.ts'
 import { ledgerLeases } from './060-ledger-leases.ts'
 import { nodeSchemas } from './061-node-schemas.ts'
 import { monthlyGenerations } from './062-monthly-generations.ts'
+import { clickhouseStream } from './064-clickhouse-stream.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -114,4 +115,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '060-ledger-leases': ledgerLeases,
   '061-node-schemas': nodeSchemas,
   '062-monthly-generations': monthlyGenerations,
+  '064-clickhouse-stream': clickhouseStream,
 }
