@@ -51,14 +51,9 @@ import { buildSystemRoutes, isReady } from './http/system-routes.ts'
 import { createRouting } from './inference/routing/sharing.ts'
 import { HtmlReader } from './inference/web/html-reader.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './jobs.ts'
+import { createLedger } from './ledger/create-ledger.ts'
 import { JournalError } from './ledger/journal-segment.ts'
-import { LeasedEngine } from './ledger/leased-engine.ts'
-import { Ledger } from './ledger/ledger.ts'
-import { NodeJournal } from './ledger/node-journal.ts'
-import { PostgresLeases } from './ledger/postgres-leases.ts'
 import { ClusterNode, migrationLeaseMs } from './ledger/recovery.ts'
-import { Spool } from './ledger/spool.ts'
-import { SqliteEngine } from './ledger/sqlite-engine.ts'
 import { BackgroundRuns } from './platform/concurrency/background-runs.ts'
 import { ByteCache } from './platform/concurrency/byte-cache.ts'
 import { ConcurrencyLimiter } from './platform/concurrency/concurrency-limiter.ts'
@@ -66,7 +61,6 @@ import { TaskPool } from './platform/concurrency/task-pool.ts'
 import { WakeSignal } from './platform/concurrency/wake-signal.ts'
 import { Vault } from './platform/crypto/crypto.ts'
 import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './platform/db/db.ts'
-import { PostgresBatchConnection } from './platform/db/postgres-batch.ts'
 import { StatementWriter } from './platform/db/statement-writer.ts'
 import { assertKnownSchema, upgrade } from './platform/db/upgrade.ts'
 import { OriginReachability } from './platform/http/origin-reachability.ts'
@@ -108,7 +102,7 @@ export async function openGateway(
   const catalogState = await openCatalog({ config, settings, vault, log, db })
   const [metrics, timer] = [new Metrics(), new CoarseTimer()]
   const node = new ClusterNode(!isPostgresUrl(config.databaseUrl))
-  const ledger = createLedger({ config, clock, log, nodeId: node.id, settings: () => gateway.settings })
+  const ledger = createLedger({ ...config, clock, log, nodeId: node.id, settings: () => gateway.settings })
   setReadBarrier(db, () => ledger.flush())
   const responseCache = new ByteCache()
   const sharedState = await openShared(config, log, node)
@@ -212,34 +206,6 @@ function warnUnusableCredentials({ catalog, log }: Pick<Gateway, 'catalog' | 'lo
     if (installation.problem !== null)
       log.warn({ provider: slug, problem: installation.problem }, 'credential not used')
   }
-}
-
-interface LedgerParts extends Pick<Gateway, 'config' | 'clock' | 'log'> {
-  nodeId: string
-  settings: () => Gateway['settings']
-}
-
-function createLedger({
-  config: { databaseUrl, nodeDir },
-  clock,
-  log,
-  nodeId,
-  settings,
-}: LedgerParts): Ledger {
-  const isRelaxed = () => settings().ledger.durability === 'relaxed'
-  if (!isPostgresUrl(databaseUrl))
-    return new Ledger(new SqliteEngine(databaseUrl, clock, log, isRelaxed), clock, log)
-  const connect = () => new PostgresBatchConnection(databaseUrl, isRelaxed)
-  const engine = new LeasedEngine({
-    database: new PostgresLeases(connect(), connect()),
-    journal: new NodeJournal(nodeDir),
-    spool: new Spool(nodeDir, log),
-    nodeId,
-    clock,
-    log,
-    isRelaxed,
-  })
-  return new Ledger(engine, clock, log)
 }
 
 /** Nodes that share a PostgreSQL database use its clock, so that their windows agree. */

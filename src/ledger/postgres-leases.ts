@@ -189,7 +189,7 @@ async function releaseHolds(batch: Batch, rows: readonly Row[], now: string): Pr
   await new PostgresTransaction(batch, now).run(rows.map(({ id }) => createRelease(String(id), '')))
 }
 
-/** `own`: the nodes whose leases nobody has taken over. They covered the holds, and end in the same transaction. */
+/** `own`: the nodes whose leases were not taken over. They covered the holds, and end in the same transaction. */
 async function placeInterrupted(
   batch: Batch,
   { holds, checkpoints }: InterruptedRequests,

@@ -19,19 +19,19 @@ const systemLimit: RateLimit = { name: 'the state of the installation', perMinut
 const overheadWindowMs = 24 * 3_600_000
 
 const clickHouseState = z.strictObject({
-        is_connected: z.boolean().describe('Whether the last statement of this node succeeded.'),
-        covered_from: z
-          .string()
-          .nullable()
-          .describe('The first day that analytics read from ClickHouse; null: none yet.'),
-        is_backfilled: z.boolean().describe('Whether it has all generations of the database.'),
-        backfill_position: z
-          .string()
-          .nullable()
-          .describe('Generations that ended later have been sent; null before the first.'),
-        exported: z.int().describe('Generations that were sent, repeated ones included.'),
-        exported_at: z.string().nullable(),
-      })
+  is_connected: z.boolean().describe('Whether the last statement of this node succeeded.'),
+  covered_from: z
+    .string()
+    .nullable()
+    .describe('The first day that analytics read from ClickHouse; null: none yet.'),
+  is_backfilled: z.boolean().describe('Whether it has all generations of the database.'),
+  backfill_position: z
+    .string()
+    .nullable()
+    .describe('Generations that ended later have been sent; null before the first.'),
+  exported: z.int().describe('Generations that were sent, repeated ones included.'),
+  exported_at: z.string().nullable(),
+})
 
 const system = z
   .strictObject({
@@ -83,9 +83,7 @@ const system = z
         .describe('Of the journal of the ledger: what SQLite does not have yet. Null with PostgreSQL.'),
       files: z.enum(['data_directory', 'bucket']),
     }),
-    clickhouse: clickHouseState
-      .nullable()
-      .describe('Null without CLICKHOUSE_URL.'),
+    clickhouse: clickHouseState.nullable().describe('Null without CLICKHOUSE_URL.'),
     warnings: z.array(z.strictObject({ code: z.string(), message: z.string() })),
     overhead: z
       .strictObject({
