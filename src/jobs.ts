@@ -252,7 +252,7 @@ export async function sendHeartbeat({ db, node, clock, config }: Gateway): Promi
 /** Settles holds of nodes that stopped without settling them. Without other nodes, only this one's expire. */
 export async function settleOrphanedHolds(gateway: Gateway): Promise<RunResult> {
   const { db, ledger, node, clock, log } = gateway
-  const taken = await ledger.takeOverLeases()
+  const taken = (await ledger.takeOverLeases()) ?? 0
   if (taken > 0) log.warn({ nodes: taken }, 'leases of dead nodes taken over')
   const outcome = await node.settleOrphans(db, ledger, isoNow(clock), (generation) =>
     buildDetachedStatements(gateway, generation, {

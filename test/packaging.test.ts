@@ -120,6 +120,8 @@ describe.if(hasPackagingTools)('the Helm chart', () => {
       env.map(({ name, value }: { name: string; value: string }) => [name, value]),
     )
     const plain = Object.entries(variables).filter(([name]) => !name.endsWith('_FILE'))
+    // Mounted as a file.
+    plain.push(['DATABASE_URL', 'postgres://headgate@database/headgate'])
     expect(readConfig(Object.fromEntries(plain))).toMatchObject({
       host: '0.0.0.0',
       port: ports[0].containerPort,

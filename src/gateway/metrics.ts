@@ -45,6 +45,8 @@ function addEarlierCpuTime(registry: Registry): void {
   }
 }
 
+const nanosPerUsd = 1e9
+
 /** Labels are operation names, statuses and providers only, so that clients cannot increase their number. */
 export class Metrics {
   readonly #registry = new Registry()
@@ -154,8 +156,24 @@ export class Metrics {
       })
   }
 
-  registerLedger(ledger: Pick<Ledger, 'waiting' | 'downSince'>): void {
+  registerLedger(ledger: Pick<Ledger, 'waiting' | 'downSince' | 'leases'>): void {
     const registers = [this.#registry]
+    new Gauge({
+      name: 'headgate_ledger_leases',
+      help: 'Leases of this node on the meters of keys. SQLite needs none.',
+      registers,
+      collect() {
+        this.set(ledger.leases.count)
+      },
+    })
+    new Gauge({
+      name: 'headgate_ledger_leased_usd',
+      help: 'Amount that these leases reserve for requests to come.',
+      registers,
+      collect() {
+        this.set(Number(ledger.leases.free) / nanosPerUsd)
+      },
+    })
     new Gauge({
       name: 'headgate_ledger_waiting',
       help: 'Holds and charges waiting to be written.',

@@ -83,6 +83,8 @@ export interface UseLeaseOperation {
   returned: Amounts
   /** Nothing of the lease is in use. */
   isLast: boolean
+  /** Its settlements may have been committed. */
+  isRetry?: boolean
 }
 
 export type LeaseOperation = GrantLeaseOperation | UseLeaseOperation
@@ -121,6 +123,8 @@ export interface LedgerEngine {
   readonly fullSince: number | null
   /** Bytes of what was run and is not in the database yet; null without a journal. */
   readonly unflushedBytes: number | null
+  /** The leases of this node, and what they reserve beyond its holds. */
+  readonly leases?: { count: number; free: bigint }
   /** The nodes that earlier processes with the same data directory were. */
   readonly endedNodes?: readonly string[]
   /** Recovers what an earlier process left; `deliver` runs the settlements that process could not commit. */

@@ -80,6 +80,7 @@ export class SegmentFile {
     this.#previousSync = previousSync
     this.#previousSize = previousSize
     this.#size = 0
+    this.#unwritten = ''
     this.#syncedSize = 0
   }
 

@@ -106,12 +106,12 @@ export class LeaseBook {
   }
 
   /** Plans leases for requests that none covers, one for each key. */
-  plan(ops: readonly AdmitOperation[], now: number): GrantLeaseOperation[] {
+  plan(ops: readonly AdmitOperation[], journalId: string, now: number): GrantLeaseOperation[] {
     const planned = new Map<string, GrantLeaseOperation>()
     for (const op of ops) {
       const key = keyOf(op.request.subjects, op.request.day)
       if (planned.has(key) || this.#byMeters.has(key) || (this.#tight.get(key) ?? 0) > now) continue
-      planned.set(key, new Lease(newLeaseId(), op, now).buildGrant(this.#owner, now))
+      planned.set(key, new Lease(newLeaseId(journalId), op, now).buildGrant(this.#owner, now))
     }
     return [...planned.values()]
   }
@@ -141,8 +141,7 @@ export class LeaseBook {
 
   takeUses(): UseLeaseOperation[] {
     const uses: UseLeaseOperation[] = []
-    for (const lease of this.#leases.values())
-      if (lease.isChanged || (lease.isRetired && lease.isUnused)) uses.push(lease.takeUse())
+    for (const lease of this.#leases.values()) if (lease.isChanged || lease.isOver) uses.push(lease.takeUse())
     return uses
   }
 
@@ -178,8 +177,7 @@ export class LeaseBook {
 
   /** Whether something has to be written. */
   get isChanged(): boolean {
-    for (const lease of this.#leases.values())
-      if (lease.isChanged || (lease.isRetired && lease.isUnused)) return true
+    for (const lease of this.#leases.values()) if (lease.isChanged || lease.isOver) return true
     return false
   }
 

@@ -15,8 +15,8 @@ export interface OpenJournal extends JournalIdentity {
 
 /** Requests that were in progress when their node ended. */
 export interface InterruptedRequests {
-  /** Holds that may have no rows. */
-  holds: readonly EncodedHold[]
+  /** Holds that may have no rows, and the journals that have them. */
+  holds: readonly { journal: string; hold: EncodedHold }[]
   /** The progress of replies, by the id of their request. */
   checkpoints: ReadonlyMap<string, string>
 }

@@ -33,9 +33,9 @@ export class LeaseGrants {
   }
 
   async run(ops: readonly LedgerOperation[], now: string): Promise<OperationResult[]> {
-    const { database, book, time } = this.#options
+    const { database, book, journal, time } = this.#options
     const admits = ops.filter((op) => op.op === 'admit').filter(isLeasable)
-    const grants = this.isClosed ? [] : book.plan(admits, time.now())
+    const grants = this.isClosed ? [] : book.plan(admits, journal.id, time.now())
     return (await this.#grant(ops, grants, admits, now)) ?? (await database.run(ops, now)).results
   }
 

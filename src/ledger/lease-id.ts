@@ -5,9 +5,17 @@ const leasePrefix = 'lease-'
 /** SQL pattern of the ids of leases. */
 export const leasePattern = `${leasePrefix}%`
 
-/** A lease is a hold. Its id is that of an extension, so that versions without leases release it like one. */
-export function newLeaseId(): string {
-  return `${leasePrefix}${newTimeOrderedHex()}+`
+/** SQL pattern of the ids of the leases of a journal. */
+export function leasePatternOf(journalId: string): string {
+  return `${leasePrefix}${journalId}-%`
+}
+
+/**
+ * A lease is a hold. Its id names the journal of its node, and is that of an extension, so that versions without leases
+ * release it like one.
+ */
+export function newLeaseId(journalId: string): string {
+  return `${leasePrefix}${journalId}-${newTimeOrderedHex()}+`
 }
 
 export function isLease(id: string): boolean {

@@ -8,6 +8,8 @@ const recallMs = 10_000
 const patienceMs = 2000
 /** Interval at which what leases still reserve is looked up. */
 const checkMs = 100
+/** Interval at which recalls of other nodes are noticed. */
+const readMs = 200
 
 interface Recall {
   since: number
@@ -21,6 +23,8 @@ export class LeaseRecalls {
   readonly #clock: Clock
   readonly #time: LeaseTime
   readonly #recalls = new Map<string, Recall>()
+  #read: ReadonlySet<string> = new Set()
+  #readAt = Number.NEGATIVE_INFINITY
 
   constructor(database: LeaseDatabase, clock: Clock, time: LeaseTime) {
     this.#database = database
@@ -48,8 +52,12 @@ export class LeaseRecalls {
     this.#recalls.set(subject, recall)
   }
 
-  /** The meters without leases. */
-  read(): Promise<ReadonlySet<string>> {
-    return this.#database.readRecalled(isoNow(this.#clock))
+  /** The meters without leases, as of a moment ago. */
+  async read(): Promise<ReadonlySet<string>> {
+    const now = this.#time.now()
+    if (now - this.#readAt < readMs) return this.#read
+    this.#readAt = now
+    this.#read = await this.#database.readRecalled(isoNow(this.#clock))
+    return this.#read
   }
 }

@@ -10,12 +10,12 @@ import type {
   UseLeaseOperation,
 } from './engine.ts'
 import { FlushLog } from './flush-log.ts'
-import { stripRecord } from './generation.ts'
 import type { LeaseBook } from './lease-book.ts'
 import { type JournalIdentity, JournalTakenError, type LeaseDatabase } from './lease-database.ts'
 import type { LeaseTime } from './lease-time.ts'
 import type { JournalFile, LeaseJournal } from './node-journal.ts'
 import { LeaseLostError } from './postgres-transaction.ts'
+import { type SettlementWriter, settleLate, writeSingle } from './rejected-settlements.ts'
 import { createRelease } from './settlement.ts'
 
 /**
@@ -23,7 +23,6 @@ import { createRelease } from './settlement.ts'
  * over when it has seen no such transaction for `silentMs`. The rest is for clocks and slow threads.
  */
 export const leaseTerms = { termMs: 8000, silentMs: 12_000, renewMs: 2000 }
-const lateBatchSize = 100
 
 /** What a segment of the journal has, and what leases need besides. */
 interface Round {
@@ -34,6 +33,7 @@ interface Round {
   uses: UseLeaseOperation[]
   checkpoints: CheckpointOperation[]
   written: PromiseWithResolvers<void>
+  settledIds: readonly string[]
   /** The leases are lost: settlements correct what was settled for them. */
   isLate: boolean
 }
@@ -48,6 +48,8 @@ export interface LeaseRoundsOptions {
   log: Logger
   /** Called at the end of a segment. */
   onCut: () => void
+  /** Preserves a settlement that the database does not accept. */
+  onRejected: (settlement: Settlement) => Promise<void>
 }
 
 /** Writes what was decided within leases, round by round. */
@@ -56,6 +58,8 @@ export class LeaseRounds {
   readonly #flushLog: FlushLog
   readonly #rounds: Round[] = []
   #checkpoints: CheckpointOperation[] = []
+  /** Settled within leases, and not in the database yet. */
+  readonly #unwrittenIds = new Set<string>()
   /** Resolves when what was decided since the last round is in the database. */
   #written = Promise.withResolvers<void>()
   /** Leases whose grant may have been committed without this node having learned of it. */
@@ -89,6 +93,15 @@ export class LeaseRounds {
     this.#termEnd = startedAt + leaseTerms.termMs
     this.#wallEnd = time.wall() - (time.now() - startedAt) + leaseTerms.termMs
     this.#renewedAt = startedAt
+  }
+
+  /** Whether a settlement was carried out, and is being written. */
+  isSettled(id: string): boolean {
+    return this.#unwrittenIds.has(id)
+  }
+
+  addSettlement(id: string): void {
+    this.#unwrittenIds.add(id)
   }
 
   addCheckpoint(op: CheckpointOperation): void {
@@ -134,12 +147,12 @@ export class LeaseRounds {
     this.#isRunning = true
     try {
       await this.#writeQueued()
-      this.#cut()
+      this.cut()
       await this.#writeQueued()
       this.#flushLog.end()
     } catch (error) {
       this.#flushLog.begin(error)
-      if (this.#options.journal.isSegmentFull) this.#cut()
+      if (this.#options.journal.isSegmentFull) this.cut()
       throw error
     } finally {
       this.#isRunning = false
@@ -151,27 +164,29 @@ export class LeaseRounds {
   }
 
   /** Begins the next round: what is decided from now on belongs to another. */
-  #cut(): void {
+  cut(): void {
     const { book, journal, nodeId, onCut } = this.#options
     if (!this.#hasWork) return
     const written = this.#written
     this.#written = Promise.withResolvers<void>()
     const file = journal.close(written.promise)
     if (file) onCut()
+    const uses = book.takeUses()
     this.#rounds.push({
       journal: { id: journal.id, nodeId },
       number: file?.segmentId.number ?? journal.skip(),
       file,
-      uses: book.takeUses(),
+      uses,
       checkpoints: this.#checkpoints,
       written,
+      settledIds: uses.flatMap(({ settlements }) => settlements.map(({ id: settled }) => settled)),
       isLate: false,
     })
     this.#checkpoints = []
   }
 
   async #writeFirst(round: Round): Promise<void> {
-    const { journal } = this.#options
+    const { journal, log } = this.#options
     try {
       await this.#write(round)
     } catch (error) {
@@ -180,8 +195,11 @@ export class LeaseRounds {
       await this.#writeLate(round)
     }
     this.#rounds.shift()
+    for (const id of round.settledIds) this.#unwrittenIds.delete(id)
     round.written.resolve()
-    if (round.file) await journal.recycle(round.file)
+    // A slow disk must not delay the next round.
+    if (round.file)
+      void journal.recycle(round.file).catch((err: unknown) => log.warn({ err }, 'journal file not reused'))
   }
 
   async #write(round: Round): Promise<void> {
@@ -217,35 +235,27 @@ export class LeaseRounds {
     }
   }
 
-  /** One rejected row must not keep the others from being written. */
+  /** One rejected row must not keep the others from being written. What is written leaves the round. */
   async #writeIndividually(round: Round): Promise<void> {
-    const { database, clock } = this.#options
-    const settlements = round.uses.flatMap((use) =>
-      use.settlements.map((settlement) => ({ use, settlement })),
-    )
-    for (const { use, settlement } of settlements) {
-      const attempts = [settlement, withoutExtraStatements(settlement), withoutDescription(settlement)]
-      for (const [index, attempt] of attempts.entries()) {
-        try {
-          const single = { ...use, admits: [], returned: { amount: 0n, byok: 0n }, isLast: false }
-          await database.write(round.journal, null, [{ ...single, settlements: [attempt] }], isoNow(clock))
-          break
-        } catch (error) {
-          if (!isRejectedData(error) || index === attempts.length - 1) throw error
-          const kind = index === 0 ? 'extra statements' : 'record'
-          this.#flushLog.logRejected({ id: settlement.id, kind, message: String(error) })
-        }
+    const { book } = this.#options
+    for (const [index, use] of round.uses.entries()) {
+      let rest = use
+      for (const settlement of use.settlements) {
+        await writeSingle(this.#writer, round.journal, noChange(use), settlement)
+        book.confirm([{ ...noChange(use), settlements: [settlement] }])
+        rest = { ...rest, settlements: rest.settlements.slice(1) }
+        round.uses[index] = rest
       }
+      round.uses[index] = { ...rest, writtenHolds: new Set() }
     }
-    const uses = round.uses.map((use) => ({ ...use, settlements: [], writtenHolds: new Set<string>() }))
-    await this.#transact({ ...round, uses })
+    await this.#transact(round)
   }
 
   /** Nothing of the leases may be used any more; what was decided within them is settled as late. */
   #loseLeases(): void {
     const { book, journal, nodeId, log } = this.#options
     log.warn('another node has taken over the leases of this one: what it still settles corrects that')
-    this.#cut()
+    this.cut()
     // Even without anything to settle: what was reserved for it is released.
     if (this.#rounds.length === 0) this.#rounds.push(createEmptyRound({ id: journal.id, nodeId }))
     for (const round of this.#rounds) round.isLate = true
@@ -256,26 +266,16 @@ export class LeaseRounds {
 
   async #writeLate({ uses, journal }: Round): Promise<void> {
     const { database, clock } = this.#options
-    const settlements = uses.flatMap((use) => use.settlements)
-    for (let at = 0; at < settlements.length; at += lateBatchSize) {
-      const batch = settlements.slice(at, at + lateBatchSize)
-      await this.#settleLate(batch.map((settlement) => ({ ...settlement, isLeftover: true, isRetry: true })))
-    }
+    await settleLate(
+      this.#writer,
+      uses.flatMap((use) => use.settlements),
+    )
     await database.forget(journal, isoNow(clock))
   }
 
-  async #settleLate(settlements: readonly Settlement[]): Promise<void> {
-    const { database, clock } = this.#options
-    try {
-      await database.run(settlements, isoNow(clock))
-    } catch (error) {
-      if (!isRejectedData(error)) throw error
-      const [only] = settlements
-      if (only && settlements.length === 1) {
-        this.#flushLog.logRejected({ id: only.id, kind: 'record', message: String(error) })
-        await database.run([withoutDescription(only)], isoNow(clock))
-      } else for (const settlement of settlements) await this.#settleLate([settlement])
-    }
+  get #writer(): SettlementWriter {
+    const { database, clock, onRejected } = this.#options
+    return { database, clock, onRejected, flushLog: this.#flushLog }
   }
 
   /** Gives up the leases, which another node has. */
@@ -305,20 +305,18 @@ export class LeaseRounds {
     await this.flush()
     book.releaseAll()
     await this.flush()
-    await database.forget({ id: journal.id, nodeId }, isoNow(clock))
+    // Before the database forgets how far it was flushed.
     await journal.end()
+    await database.forget({ id: journal.id, nodeId }, isoNow(clock))
   }
 }
 
 function createEmptyRound(journal: JournalIdentity): Round {
   const written = Promise.withResolvers<void>()
-  return { journal, number: 0, file: null, uses: [], checkpoints: [], written, isLate: true }
+  return { journal, number: 0, file: null, uses: [], checkpoints: [], written, settledIds: [], isLate: true }
 }
 
-function withoutExtraStatements(settlement: Settlement): Settlement {
-  return { ...settlement, extraStatements: [] }
-}
-
-function withoutDescription({ generation, ...settlement }: Settlement): Settlement {
-  return { ...settlement, generation: generation && stripRecord(generation), extraStatements: [] }
+function noChange({ settlements, writtenHolds, ...use }: UseLeaseOperation): UseLeaseOperation {
+  const returned = { amount: 0n, byok: 0n }
+  return { ...use, settlements, writtenHolds, admits: [], returned, isLast: false }
 }

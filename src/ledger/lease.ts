@@ -49,6 +49,8 @@ export class Lease {
   #settlements: Settlement[] = []
   #writtenHolds = new Set<string>()
   #returned: Amounts = noAmounts
+  /** Its end is being written. */
+  #isEnding = false
   /** Nothing is admitted any more: what is free is returned. */
   isRetired = false
 
@@ -77,9 +79,10 @@ export class Lease {
     return false
   }
 
-  /** Whether it has neither open holds nor a free amount. */
-  get isUnused(): boolean {
-    return this.#holds.size === 0 && this.#amount === 0n && this.#byok === 0n
+  /** Whether it can end: it is retired, and has neither open holds nor a free amount. */
+  get isOver(): boolean {
+    const isUnused = this.#holds.size === 0 && this.#amount === 0n && this.#byok === 0n
+    return this.isRetired && isUnused && !this.#isEnding
   }
 
   /** Holds an amount if it is free. */
@@ -110,6 +113,7 @@ export class Lease {
     this.#holds.delete(request.id)
     this.#amount += request.amount
     this.#byok += request.byok
+    this.#usedSinceNearest -= request.amount
   }
 
   settle(op: Settlement): void {
@@ -242,8 +246,9 @@ export class Lease {
       settlements: this.#settlements,
       writtenHolds: this.#writtenHolds,
       returned: this.#returned,
-      isLast: this.isRetired && this.isUnused,
+      isLast: this.isOver,
     }
+    this.#isEnding ||= use.isLast
     this.#settlements = []
     this.#writtenHolds = new Set()
     this.#returned = noAmounts

@@ -19,6 +19,7 @@ import { LeaseTakeover } from './lease-takeover.ts'
 import { type LeaseTime, processTime } from './lease-time.ts'
 import { readLeftoverJournals } from './leftover-journals.ts'
 import type { LeaseJournal } from './node-journal.ts'
+import { RoundTimer } from './round-timer.ts'
 import { SegmentEncoder } from './segment-encoder.ts'
 import type { Spool } from './spool.ts'
 
@@ -26,6 +27,8 @@ import type { Spool } from './spool.ts'
 const roundMs = 250
 /** Charges that are written together at most: encoding them holds the event loop. */
 const roundSize = 32
+/** Charges of one round at most, whatever its predecessor takes. */
+const maxRoundCharges = 256
 const retryMs = 1000
 /** Above this, no new work is accepted. */
 const maxUnflushedBytes = 1024 * 1024 * 1024
@@ -58,11 +61,10 @@ export class LeasedEngine implements LedgerEngine {
   readonly #recalls: LeaseRecalls
   readonly #takeover: LeaseTakeover
   #encoder = new SegmentEncoder({ hasMeters: true })
-  #cancelTimer: (() => void) | null = null
+  readonly #timer: RoundTimer
   /** Charges since the last round. */
   #charges = 0
-  #isClosing = false
-  #endedNodes: readonly string[] = []
+  endedNodes: readonly string[] = []
 
   constructor(options: LeasedEngineOptions) {
     const { database, journal, spool, nodeId, clock, log, time = processTime } = options
@@ -70,6 +72,7 @@ export class LeasedEngine implements LedgerEngine {
     this.#database = database
     this.#spool = spool
     this.#time = time
+    this.#timer = new RoundTimer(time, () => this.#tick())
     this.#book = new LeaseBook(nodeId)
     this.#journal = journal
     this.#recalls = new LeaseRecalls(database, clock, time)
@@ -85,6 +88,10 @@ export class LeasedEngine implements LedgerEngine {
       onCut: () => {
         this.#encoder = new SegmentEncoder({ hasMeters: true })
         this.#charges = 0
+      },
+      onRejected: async (settlement) => {
+        await spool.write([settlement])
+        spool.markRejected(settlement)
       },
     })
     this.#grants = new LeaseGrants({
@@ -107,10 +114,6 @@ export class LeasedEngine implements LedgerEngine {
     return this.#journal.unflushedBytes
   }
 
-  get endedNodes(): readonly string[] {
-    return this.#endedNodes
-  }
-
   /** The leases of this node, and what they reserve beyond its holds. */
   get leases(): { count: number; free: bigint } {
     return { count: this.#book.size, free: this.#book.free }
@@ -121,7 +124,7 @@ export class LeasedEngine implements LedgerEngine {
     const { ids, settlements, interrupted } = await readLeftoverJournals(this.#journal, this.#database)
     await deliver([...this.#spool.readLeftovers(), ...settlements])
     if (ids.length > 0)
-      this.#endedNodes = await this.#database.retire(ids, interrupted, isoNow(this.#options.clock))
+      this.endedNodes = await this.#database.retire(ids, interrupted, isoNow(this.#options.clock))
     await this.#journal.removeLeftovers()
   }
 
@@ -130,6 +133,8 @@ export class LeasedEngine implements LedgerEngine {
   }
 
   admitNow(op: AdmitOperation): OperationResult | undefined {
+    if (!isLeasable(op) || this.#book.size === 0) return undefined
+    this.#journal.prepare()
     const lease = this.#admit(op)
     if (!lease) return undefined
     try {
@@ -145,13 +150,13 @@ export class LeasedEngine implements LedgerEngine {
   #admit(op: AdmitOperation): Lease | null {
     if (!isLeasable(op) || !this.#rounds.isTermValid) return null
     const lease = this.#book.admit(op, this.#time.now())
-    if (lease) this.#schedule(this.#book.hasLow ? 0 : roundMs)
+    if (lease) this.#timer.schedule(this.#book.hasLow ? 0 : roundMs)
     return lease
   }
 
   run(ops: readonly LedgerOperation[], now: string): BatchOutcome | Promise<BatchOutcome> {
     const results: (OperationResult | undefined)[] = []
-    const lines: JournalLine[] = []
+    const lines: JournalLine[] | null = this.#prepareLines()
     const touched = new Set<Lease>()
     let [isSettled, isShared, isComplete] = [false, false, true]
     for (const op of ops) {
@@ -169,45 +174,69 @@ export class LeasedEngine implements LedgerEngine {
   }
 
   /** Undefined if the database has to decide. */
-  #runLocally(op: LedgerOperation, lines: JournalLine[], touched: Set<Lease>): OperationResult | undefined {
+  #runLocally(
+    op: LedgerOperation,
+    lines: JournalLine[] | null,
+    touched: Set<Lease>,
+  ): OperationResult | undefined {
     if (op.op === 'settle') {
+      if (this.#rounds.isSettled(op.id)) return null
       const lease = this.#book.settle(op)
       if (!lease) return undefined
       touched.add(lease)
       this.#charges++
-      lines.push(this.#encoder.encodeSettlement(op))
+      this.#rounds.addSettlement(op.id)
+      lines?.push(this.#encoder.encodeSettlement(op))
       return null
     }
     if (op.op === 'note') {
+      if (this.#rounds.isSettled(op.id)) return null
       if (!this.#book.hasHold(op.id)) return undefined
       this.#rounds.addCheckpoint(op)
-      lines.push(encodeCheckpoint(op))
+      lines?.push(encodeCheckpoint(op))
       return null
     }
     if (op.op !== 'admit') return undefined
     if (this.#book.hasHold(op.request.id)) return null
-    if (op.isRetry || !this.#admit(op)) return undefined
+    if (!lines || op.isRetry || !this.#admit(op)) return undefined
     lines.push(this.#encoder.encodeAdmit(op))
     return null
   }
 
   /** Resolves when settlements may be acknowledged; null if they already may be. */
   #write(
-    lines: readonly JournalLine[],
+    lines: readonly JournalLine[] | null,
     { isSettled, isShared, touched }: { isSettled: boolean; isShared: boolean; touched: ReadonlySet<Lease> },
   ): Promise<void> | null {
-    if (lines.length === 0) return null
-    let isWritten = true
-    try {
-      this.#journal.append(lines)
-    } catch {
-      isWritten = false
-    }
-    this.#schedule(this.#journal.isSegmentFull || this.#charges >= roundSize ? 0 : roundMs)
+    if (lines?.length === 0) return null
+    const isWritten = lines !== null && this.#append(lines)
+    // One round must not hold the event loop for long.
+    if (this.#charges >= maxRoundCharges) this.#rounds.cut()
+    this.#timer.schedule(this.#journal.isSegmentFull || this.#charges >= roundSize ? 0 : roundMs)
     if (!isSettled) return null
     const { written } = this.#rounds
     if (isShared || !isWritten) return this.#writeSoon(written)
     return this.#options.isRelaxed() ? null : this.#awaitCover(touched, written)
+  }
+
+  /** Null if there can be no journal now: then nothing is encoded, because later lines refer to earlier ones. */
+  #prepareLines(): JournalLine[] | null {
+    if (this.#book.size === 0) return []
+    try {
+      this.#journal.prepare()
+      return []
+    } catch {
+      return null
+    }
+  }
+
+  #append(lines: readonly JournalLine[]): boolean {
+    try {
+      this.#journal.append(lines)
+      return true
+    } catch {
+      return false
+    }
   }
 
   /**
@@ -215,16 +244,24 @@ export class LeasedEngine implements LedgerEngine {
    * reserved until another node learns of it; or when it is in the database.
    */
   async #awaitCover(touched: ReadonlySet<Lease>, written: Promise<void>): Promise<void> {
-    const isSynced = await this.#journal.sync().then(
-      () => true,
-      () => false,
-    )
+    let isWritten = false
+    const writing = written.then(() => {
+      isWritten = true
+    })
+    const isSynced = await Promise.race([
+      writing,
+      this.#journal.sync().then(
+        () => true,
+        () => false,
+      ),
+    ])
+    if (isWritten) return
     const isCovered = this.#rounds.isTermValid && touched.values().every((lease) => lease.isCovered)
     if (!isSynced || !isCovered) await this.#writeSoon(written)
   }
 
   #writeSoon(written: Promise<void>): Promise<void> {
-    this.#schedule(0)
+    this.#timer.schedule(0)
     return written
   }
 
@@ -235,9 +272,9 @@ export class LeasedEngine implements LedgerEngine {
   ): Promise<OperationResult[]> {
     const rest = ops.filter((_, index) => results[index] === undefined)
     await this.#releaseToDatabase(rest)
-    const decided = await this.#grants.run(rest, now)
+    // Also after a failure: it may have granted leases that have to be released.
+    const decided = await this.#grants.run(rest, now).finally(() => this.#timer.schedule(roundMs))
     this.#spool.markDelivered(rest.filter((op) => op.op === 'settle'))
-    this.#schedule(roundMs)
     let index = 0
     const all = results.map((result) => (result === undefined ? (decided[index++] ?? null) : result))
     return Promise.all(all.map((result) => this.#recallFor(result)))
@@ -254,12 +291,13 @@ export class LeasedEngine implements LedgerEngine {
 
   /** What leases reserve must not reject a request: they are returned, and it is decided again. */
   async #recallFor(result: OperationResult): Promise<OperationResult> {
-    if (result === null || typeof result === 'string' || result.reason !== 'limit' || result.held === 0n)
-      return result
-    const isReturning = await this.#recalls.request(result.limit.subject)
+    if (result === null || typeof result === 'string' || result.reason !== 'limit') return result
+    if (result.held === 0n || result.needed > result.attainable) return result
+    // What was decided is committed: it stays decided if the leases cannot be looked up.
+    const isReturning = await this.#recalls.request(result.limit.subject).catch(() => false)
     if (!isReturning) return result
     this.#book.review(this.#time.now(), new Set([result.limit.subject]))
-    this.#schedule(0)
+    this.#timer.schedule(0)
     return 'recalling'
   }
 
@@ -282,9 +320,8 @@ export class LeasedEngine implements LedgerEngine {
 
   /** Ends the leases; what cannot be written now is delivered by the next start. */
   async close(): Promise<void> {
-    this.#isClosing = true
     this.#grants.isClosed = true
-    this.#cancelTimer?.()
+    this.#timer.stop()
     this.#book.retireAll()
     await this.#rounds
       .close()
@@ -294,23 +331,16 @@ export class LeasedEngine implements LedgerEngine {
     await this.#database.close()
   }
 
-  #schedule(ms: number): void {
-    if (this.#isClosing) return
-    if (this.#cancelTimer && ms > 0) return
-    this.#cancelTimer?.()
-    this.#cancelTimer = this.#time.setTimer(() => void this.#tick(), ms)
-  }
-
-  async #tick(): Promise<void> {
-    this.#cancelTimer = null
+  /** Returns the time until the next tick; null if nothing needs one. */
+  async #tick(): Promise<number | null> {
     try {
       if (this.#book.size > 0) this.#book.review(this.#time.now(), await this.#recalls.read())
       await this.#rounds.flush()
       await this.#rounds.renew()
-      if (this.#book.size > 0) this.#schedule(roundMs)
+      return this.#book.size > 0 ? roundMs : null
     } catch {
       // It was logged where it failed.
-      this.#schedule(retryMs)
+      return retryMs
     }
   }
 }

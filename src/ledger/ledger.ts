@@ -58,7 +58,7 @@ export class Ledger {
   readonly #queue = new OperationQueues((batch) => this.#runBatch(batch))
   /** Taken from the queue, and neither finished nor put back. */
   readonly #executing = new Set<QueuedOperation>()
-  readonly #deferred = new DeferredOperations((queued) => this.#push(queued))
+  readonly #deferred = new DeferredOperations((queued) => this.#queue.shared.push(queued))
   readonly #unsynced = new UnsyncedBatches()
   /** Replaces holds, at once or when others are settled. */
   readonly holdQueue = new HoldQueue((op) => this.#exchange(op))
@@ -83,9 +83,15 @@ export class Ledger {
     return this.#engine.endedNodes ?? []
   }
 
+  /** The leases of this node, and what they reserve beyond its holds. */
+  get leases(): { count: number; free: bigint } {
+    return this.#engine.leases ?? { count: 0, free: 0n }
+  }
+
   /** Operations that are not written yet. */
   get waiting(): number {
-    return this.#queue.waiting.length + this.#deferred.waiting.length
+    const { shared, local } = this.#queue
+    return shared.waiting.length + local.waiting.length + this.#deferred.waiting.length
   }
 
   /** Bytes of what is not in the database yet; null without a journal. */
@@ -94,8 +100,8 @@ export class Ledger {
   }
 
   /** Takes over what dead nodes have reserved; returns how many nodes that were. */
-  async takeOverLeases(): Promise<number> {
-    return (await this.#engine.takeOverLeases?.()) ?? 0
+  takeOverLeases(): Promise<number> | undefined {
+    return this.#engine.takeOverLeases?.()
   }
 
   /** Recovers what an earlier process left; without it, the first operation does. */
@@ -190,15 +196,12 @@ export class Ledger {
     const { promise, resolve, reject } = Promise.withResolvers<OperationResult>()
     const enqueuedAt = performance.now()
     this.#timer.start()
-    const queued = { op, enqueuedAt, deadline: enqueuedAt + waitMs, resolve, reject }
-    this.#push(queued)
-    return promise
-  }
-
-  #push(queued: QueuedOperation): void {
-    const { op } = queued
+    const queued: QueuedOperation = { op, enqueuedAt, deadline: enqueuedAt + waitMs, resolve, reject }
     queued.isLocal = this.#engine.isLocal?.(op) ?? false
-    this.#queue.push(queued, op.op === 'settle' && this.#inFlight.isOnly(op.id))
+    const queue = queued.isLocal ? this.#queue.local : this.#queue.shared
+    if (op.op === 'settle' && this.#inFlight.isOnly(op.id)) queue.pushAndRun(queued)
+    else queue.push(queued)
+    return promise
   }
 
   /** Runs a batch; returns null if the engine needs no promise. */
@@ -319,7 +322,8 @@ export class Ledger {
   }
 
   get #unfinished(): QueuedOperation[] {
-    return [...this.#executing, ...this.#deferred.waiting, ...this.#queue.waiting]
+    const { shared, local } = this.#queue
+    return [...this.#executing, ...this.#deferred.waiting, ...shared.waiting, ...local.waiting]
   }
 
   /** Late settlements are still written; the holds of late admissions are released. */
@@ -339,6 +343,7 @@ export class Ledger {
   #rejectQueued({ op, reject }: QueuedOperation, error: unknown): void {
     reject(error)
     // The holds may have been committed nevertheless.
-    for (const admission of this.#inFlight.abandon(op)) this.#queue.push(createQueuedRelease(admission))
+    for (const admission of this.#inFlight.abandon(op))
+      this.#queue.shared.push(createQueuedRelease(admission))
   }
 }

@@ -28,7 +28,7 @@ export async function readLeftoverJournals(
   const flushed = await database.readFlushed(ids)
   const reader = new LeftoverReader()
   for (const { segmentId, lines } of segments)
-    if (segmentId.number > (flushed.get(segmentId.journal) ?? 0)) reader.read(lines)
+    if (segmentId.number > (flushed.get(segmentId.journal) ?? 0)) reader.read(segmentId.journal, lines)
   const { settlements, interrupted } = reader
   return { ids, settlements, interrupted }
 }
@@ -36,14 +36,14 @@ export async function readLeftoverJournals(
 /** Decodes segments in their order. */
 class LeftoverReader {
   readonly settlements: Settlement[] = []
-  readonly #holds = new Map<string, EncodedHold>()
+  readonly #holds = new Map<string, { journal: string; hold: EncodedHold }>()
   readonly #checkpoints = new Map<string, string>()
 
   get interrupted(): InterruptedRequests {
     return { holds: [...this.#holds.values()], checkpoints: this.#checkpoints }
   }
 
-  read(lines: Iterable<JournalLine>): void {
+  read(journal: string, lines: Iterable<JournalLine>): void {
     const decoder = new SegmentDecoder()
     let columns: readonly string[] = []
     for (const line of lines) {
@@ -56,7 +56,7 @@ class LeftoverReader {
       } else if (kind === 'note') this.#checkpoints.set(id, decodeCheckpointLine(rest))
       else if (kind === 'admit' || kind === 'repeat') {
         decoder.addHold(parts)
-        this.#holds.set(id, decoder.decodeHold(parts))
+        this.#holds.set(id, { journal, hold: decoder.decodeHold(parts) })
       } else {
         this.#holds.delete(id)
         this.#checkpoints.delete(id)

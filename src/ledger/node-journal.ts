@@ -40,6 +40,8 @@ export interface LeaseJournal {
   /** What earlier processes left. Throws if data that was on disk is damaged. */
   readLeftovers(): LeftoverSegment[]
   removeLeftovers(): Promise<void>
+  /** Call before encoding what is appended. Throws if there can be no segment. */
+  prepare(): unknown
   /** Survives the end of this process once it returns. Throws if the disk does not take it. */
   append(lines: readonly JournalLine[]): void
   /** Resolves when what was appended so far survives a power cut. */
@@ -65,6 +67,7 @@ export class NodeJournal implements LeaseJournal {
   #previousSync: Promise<void> = Promise.resolve()
   readonly #free: SegmentFile[] = []
   readonly #closed = new Set<SegmentFile>()
+  readonly #recycling = new Set<Promise<void>>()
   #fileCount = 0
   /** Files of earlier processes. */
   #leftovers: string[] = []
@@ -107,15 +110,19 @@ export class NodeJournal implements LeaseJournal {
     if (paths.length > 0) await syncDirectory(dirname(this.#basePath))
   }
 
+  prepare(): SegmentFile {
+    this.#segment ??= this.#begin()
+    return this.#segment
+  }
+
   append(lines: readonly JournalLine[]): void {
-    const segment = this.#segment ?? this.#begin()
+    const segment = this.prepare()
     segment.append(segment.isEmpty ? [headerLine, ...lines] : lines)
   }
 
   #begin(): SegmentFile {
     const file = this.#free.pop() ?? new SegmentFile(segmentPath(this.#basePath, ++this.#fileCount))
-    file.begin({ journal: this.#id, number: ++this.#number }, this.#previousSync, this.#previousSize)
-    this.#segment = file
+    this.#restart(file)
     return file
   }
 
@@ -136,26 +143,44 @@ export class NodeJournal implements LeaseJournal {
   }
 
   skip(): number {
-    return ++this.#number
+    if (!this.#segment) return ++this.#number
+    const { number } = this.#segment.segmentId
+    this.#restart(this.#segment)
+    return number
   }
 
-  async recycle({ segmentId }: JournalFile): Promise<void> {
+  #restart(segment: SegmentFile): void {
+    segment.begin({ journal: this.#id, number: ++this.#number }, this.#previousSync, this.#previousSize)
+  }
+
+  recycle(file: JournalFile): Promise<void> {
+    const recycling = this.#recycle(file).finally(() => this.#recycling.delete(recycling))
+    this.#recycling.add(recycling)
+    return recycling
+  }
+
+  async #recycle({ segmentId }: JournalFile): Promise<void> {
     const segment = this.#closed.values().find((closed) => closed.segmentId === segmentId)
     if (!segment) return
     await segment.waitUntilIdle()
     this.#closed.delete(segment)
-    if (this.#free.length < maxFreeFiles) this.#free.push(segment)
+    const isReusable = segmentId.journal === this.#id && this.#free.length < maxFreeFiles
+    if (isReusable) this.#free.push(segment)
     else segment.remove()
   }
 
   rename(): void {
+    // A file has segments of one journal: the highest number in it is its last.
+    for (const file of this.#free.splice(0)) file.remove()
     this.#id = newId('journal')
     this.#number = 0
     this.#previousSize = 0
     this.#previousSync = Promise.resolve()
+    if (this.#segment) this.#restart(this.#segment)
   }
 
   async end(): Promise<void> {
+    await Promise.allSettled(this.#recycling)
     const empty = this.#segment?.isEmpty ? [this.#segment] : []
     if (empty.length > 0) this.#segment = null
     for (const file of [...this.#free.splice(0), ...empty]) {

@@ -46,6 +46,9 @@ export class OperationQueue {
   /** Operations that were taken and not run are run first, by the batch that follows. */
   putBack(batch: readonly QueuedOperation[]): void {
     this.#waiting.unshift(...batch)
+    if (this.#isRunning) return
+    this.#isRunning = true
+    setImmediate(this.#run)
   }
 
   remove(removed: ReadonlySet<QueuedOperation>): void {

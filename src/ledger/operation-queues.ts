@@ -3,37 +3,25 @@ import type { QueuedOperation } from './queued-operation.ts'
 
 /** Operations that need the database wait in a queue of their own: they do not delay those that do not. */
 export class OperationQueues {
-  readonly #shared: OperationQueue
-  readonly #local: OperationQueue
+  readonly shared: OperationQueue
+  readonly local: OperationQueue
 
   constructor(runBatch: RunBatch) {
-    this.#shared = new OperationQueue(runBatch)
-    this.#local = new OperationQueue(runBatch)
+    this.shared = new OperationQueue(runBatch)
+    this.local = new OperationQueue(runBatch)
   }
 
   get isRunning(): boolean {
-    return this.#shared.isRunning || this.#local.isRunning
+    return this.shared.isRunning || this.local.isRunning
   }
 
-  get waiting(): readonly QueuedOperation[] {
-    return this.#local.waiting.length === 0
-      ? this.#shared.waiting
-      : [...this.#shared.waiting, ...this.#local.waiting]
-  }
-
-  /** `isOnly`: there is nothing whose batch it could join. */
-  push(queued: QueuedOperation, isOnly = false): void {
-    const queue = queued.isLocal ? this.#local : this.#shared
-    if (isOnly) queue.pushAndRun(queued)
-    else queue.push(queued)
-  }
-
+  /** What could not be run is run first, with the database. */
   putBack(batch: readonly QueuedOperation[]): void {
-    this.#shared.putBack(batch)
+    this.shared.putBack(batch)
   }
 
   remove(removed: ReadonlySet<QueuedOperation>): void {
-    this.#shared.remove(removed)
-    this.#local.remove(removed)
+    this.shared.remove(removed)
+    this.local.remove(removed)
   }
 }

@@ -11,7 +11,7 @@ import {
   type LeaseDatabase,
   type OpenJournal,
 } from './lease-database.ts'
-import { leasePattern, newLeaseId } from './lease-id.ts'
+import { leasePattern, leasePatternOf, newLeaseId } from './lease-id.ts'
 import type { Hold } from './ledger-state.ts'
 import { type LeaseOutcome, PostgresTransaction } from './postgres-transaction.ts'
 import { createRelease } from './settlement.ts'
@@ -84,17 +84,18 @@ export class PostgresLeases implements LeaseDatabase {
   }
 
   async listOpenJournals(nodeId: string): Promise<OpenJournal[]> {
-    const sql = 'select id, node_id, renewed_at from ledger_journals where node_id <> $1 and taken_at is null'
+    const sql = `select id, node_id, renewed_at from ledger_journals where node_id <> $1 and taken_at is null
+      and exists (select 1 from holds where holds.id like 'lease-' || ledger_journals.id || '-%')`
     const rows = await this.#background.transact((batch) => batch.rows([{ sql, values: [nodeId] }]))
     return rows.map((row) => ({ ...decodeJournal(row), renewedAt: String(row.renewed_at) }))
   }
 
-  takeOver({ id, nodeId, renewedAt }: OpenJournal, expiresAt: string, now: string): Promise<boolean> {
+  takeOver({ id, renewedAt }: OpenJournal, expiresAt: string, now: string): Promise<boolean> {
     return this.#background.transact(async (batch) => {
       const rows = await batch.rows([{ sql: lockSilentJournal, values: [id, renewedAt] }])
       if (rows.length === 0) return false
       await batch.run([{ sql: 'update ledger_journals set taken_at = $2 where id = $1', values: [id, now] }])
-      const leases = (await batch.rows([{ sql: selectLeases, values: [nodeId] }])).map(decodeHold)
+      const leases = (await batch.rows([{ sql: selectLeases, values: [leasePatternOf(id)] }])).map(decodeHold)
       const ops = leases.flatMap((lease) => [
         createRelease(lease.id, ''),
         ...buildAllowances(id, lease, expiresAt),
@@ -123,13 +124,11 @@ export class PostgresLeases implements LeaseDatabase {
       const rows = await batch.rows(buildListQuery(select, ids))
       const journals = rows.map(decodeJournal)
       const nodeIds = journals.map(({ nodeId }) => nodeId)
-      const own = new Set(
-        rows.filter(({ taken_at }) => taken_at === null).map(({ node_id }) => String(node_id)),
-      )
+      const own = new Set(rows.filter(({ taken_at }) => taken_at === null).map(({ id }) => String(id)))
       await endJournals(batch, journals, now)
       await placeInterrupted(batch, interrupted, own, now)
       await batch.run(buildListQuery('delete from nodes where id in ($)', nodeIds))
-      return [...new Set([...nodeIds, ...interrupted.holds.map(([, owner]) => owner)])]
+      return [...new Set([...nodeIds, ...interrupted.holds.map(({ hold: [, owner] }) => owner)])]
     })
   }
 
@@ -138,8 +137,8 @@ export class PostgresLeases implements LeaseDatabase {
   }
 }
 
-const insertJournal =
-  'insert into ledger_journals (id, node_id, flushed, renewed_at) values ($1, $2, 0, cast(clock_timestamp() as text)) on conflict do nothing'
+const insertJournal = `insert into ledger_journals (id, node_id, flushed, renewed_at) values ($1, $2, 0, cast(clock_timestamp() as text))
+  on conflict (id) do update set renewed_at = excluded.renewed_at where ledger_journals.taken_at is null`
 /** Keeps others from taking the journal over until the transaction ends, and does not delay its writer. */
 const shareJournal = 'select taken_at from ledger_journals where id = $1 for key share'
 const renewJournal =
@@ -149,7 +148,7 @@ const advanceJournal = 'update ledger_journals set flushed = $2 where id = $1'
 const lockSilentJournal =
   'select id from ledger_journals where id = $1 and taken_at is null and renewed_at = $2 for update'
 const selectLeases = `select id, subjects, day, amount_nanos, byok_nanos from holds
-  where owner = $1 and id like '${leasePattern}' order by id for update`
+  where id like $1 order by id for update`
 const upsertRecall =
   'insert into lease_recalls (subject, until) values ($1, $2) on conflict (subject) do update set until = excluded.until'
 const findLease = `select 1 as found from holds where id like '${leasePattern}' and amount_nanos + byok_nanos > 0
@@ -168,16 +167,15 @@ function buildAllowances(journal: string, lease: Hold, expiresAt: string): Admit
   const { subjects, day } = lease
   const amounts = computeAllowance(lease)
   if (amounts.amount + amounts.byok === 0n) return []
-  const id = newLeaseId()
+  const id = newLeaseId('allowance')
   const request = { id, subjects, day, limits: [], free: null, ...amounts }
   return [{ op: 'admit', organizationId: '', owner: journal, expiresAt, draft: emptyDraft, request }]
 }
 
 async function endJournals(batch: Batch, journals: readonly JournalIdentity[], now: string): Promise<void> {
   const ids = journals.map(({ id }) => id)
-  const nodeIds = journals.map(({ nodeId }) => nodeId)
   const holds = await batch.rows([
-    ...buildListQuery(`select id from holds where owner in ($) and id like '${leasePattern}'`, nodeIds),
+    ...ids.map((id) => ({ sql: 'select id from holds where id like $1', values: [leasePatternOf(id)] })),
     ...buildListQuery('select id from holds where owner in ($)', ids),
   ])
   await releaseHolds(batch, holds, now)
@@ -189,22 +187,24 @@ async function releaseHolds(batch: Batch, rows: readonly Row[], now: string): Pr
   await new PostgresTransaction(batch, now).run(rows.map(({ id }) => createRelease(String(id), '')))
 }
 
-/** `own`: the nodes whose leases were not taken over. They covered the holds, and end in the same transaction. */
+/** `own`: the journals whose leases were not taken over. They covered the holds, and end in the same transaction. */
 async function placeInterrupted(
   batch: Batch,
   { holds, checkpoints }: InterruptedRequests,
   own: ReadonlySet<string>,
   now: string,
 ): Promise<void> {
-  const ids = holds.map(([id]) => id)
+  const ids = holds.map(({ hold: [id] }) => id)
   const known = await batch.rows([
     ...buildListQuery('select id from holds where id in ($)', ids),
     ...buildListQuery('select id from generations where id in ($)', ids),
   ])
   const knownIds = new Set(known.map(({ id }) => String(id)))
-  const unknown = holds.filter(([id]) => !knownIds.has(id))
+  const unknown = holds.filter(({ hold: [id] }) => !knownIds.has(id))
   if (unknown.length > 0)
-    await new PostgresTransaction(batch, now).run(unknown.map((hold) => toAdmission(hold, own.has(hold[1]))))
+    await new PostgresTransaction(batch, now).run(
+      unknown.map(({ journal, hold }) => toAdmission(hold, own.has(journal))),
+    )
   const update = 'update holds set checkpoint = $1 where id = $2'
   await batch.run([...checkpoints].map(([id, checkpoint]) => ({ sql: update, values: [checkpoint, id] })))
 }

@@ -66,6 +66,8 @@ export class PostgresTransaction {
   /** How many of `#settled` have their records in the database already. */
   #recorded = 0
   readonly #closedHolds: string[] = []
+  /** Settlements of leases that a transaction whose result was lost has recorded. */
+  readonly #recordedBefore = new Set<string>()
   #lateSettlements = new Map<string, LateSettlement>()
   readonly #corrected: LateSettlement[] = []
   readonly #admitted: AdmitOperation[] = []
@@ -152,7 +154,8 @@ export class PostgresTransaction {
   }
 
   #useLease(op: UseLeaseOperation): void {
-    const { id, settlements, admits, returned, writtenHolds, isLast } = op
+    const { id, admits, returned, writtenHolds, isLast } = op
+    const settlements = op.settlements.filter((settlement) => !this.#recordedBefore.has(settlement.id))
     const direct = settlements.filter((settlement) => !writtenHolds.has(settlement.id))
     const lost = settlements.filter((settlement) => this.#isLost(op, settlement))
     const lease = this.#state.useLease(id, {
@@ -164,7 +167,9 @@ export class PostgresTransaction {
     if (!lease) return
     for (const settlement of lost) this.#correct(settlement)
     this.#admitted.push(...admits)
-    this.#closedHolds.push(...writtenHolds)
+    this.#closedHolds.push(
+      ...settlements.map((settlement) => settlement.id).filter((held) => writtenHolds.has(held)),
+    )
     this.#touch(op.subjects)
     if (isLast && this.#state.settle(id, noAmounts)) this.#closedHolds.push(id)
     this.#recordLease(lease, op, noAmounts)
@@ -182,11 +187,23 @@ export class PostgresTransaction {
   async #recordLeaseUses(ops: readonly UseLeaseOperation[]): Promise<void> {
     for (const op of ops) {
       if (!this.#state.holds.has(op.id)) throw new LeaseLostError(`${op.id} does not exist`)
-      this.#settled.push(...op.settlements.filter((settlement) => !this.#isLost(op, settlement)))
+      const repeated = op.isRetry ? await this.#findRecorded(op) : []
+      for (const id of repeated) this.#recordedBefore.add(id)
+      this.#settled.push(
+        ...op.settlements.filter(
+          (settlement) => !this.#isLost(op, settlement) && !this.#recordedBefore.has(settlement.id),
+        ),
+      )
     }
     if (this.#settled.length === 0) return
     await this.#batch.run([...this.#buildRecords(this.#settled), ...this.#settled.flatMap(extraStatementsOf)])
     this.#recorded = this.#settled.length
+  }
+
+  async #findRecorded({ settlements, writtenHolds }: UseLeaseOperation): Promise<string[]> {
+    const ids = settlements.map(({ id }) => id).filter((id) => !writtenHolds.has(id))
+    const rows = await this.#batch.rows(buildListQuery('select id from generations where id in ($)', ids))
+    return rows.map(({ id }) => String(id))
   }
 
   /** Its hold had a row: another node has settled it meanwhile. */

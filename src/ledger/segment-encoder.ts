@@ -60,19 +60,12 @@ export class SegmentEncoder {
       generation.draft.organization_id === op.organizationId
     ) {
       for (const sample of this.#samplesByKey.get(generation.draft.key_id) ?? noSamples)
-        if (isLikeDraft(generation.draft, sample.draft) && this.#isMeteredLike(op, sample))
+        if (isLikeDraft(generation.draft, sample.draft) && (!this.#hasMeters || isMeteredLike(op, sample)))
           return encodeCharge(op, generation, sample.index)
       this.#addSample({ index, draft: generation.draft, hold: null, meteredIn: op.meteredIn })
     }
     this.#fullLines++
     return this.#hasMeters ? encodeSpooledSettlement(op) : encodeSettlement(op)
-  }
-
-  #isMeteredLike({ meteredIn }: Settlement, sample: Sample): boolean {
-    return (
-      !this.#hasMeters ||
-      (meteredIn?.subjects === sample.meteredIn?.subjects && meteredIn?.day === sample.meteredIn?.day)
-    )
   }
 
   #addSample(sample: Sample): void {
@@ -85,6 +78,10 @@ export class SegmentEncoder {
 }
 
 const noSamples: readonly Sample[] = []
+
+function isMeteredLike({ meteredIn }: Settlement, sample: Sample): boolean {
+  return meteredIn?.subjects === sample.meteredIn?.subjects && meteredIn?.day === sample.meteredIn?.day
+}
 
 /** Whether all columns are equal that are not among `repeatedColumns`. */
 function isLikeDraft(a: DraftColumns, b: DraftColumns): boolean {

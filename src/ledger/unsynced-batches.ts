@@ -21,7 +21,7 @@ export class UnsyncedBatches {
     finish: (queued: QueuedOperation) => void,
   ): void {
     this.#batches.add(batch)
-    const end = (error: Error | null) => {
+    const end = (error: unknown) => {
       this.#batches.delete(batch)
       for (const queued of batch) {
         if (queued.op.op !== 'settle') continue
@@ -29,9 +29,6 @@ export class UnsyncedBatches {
         finish(queued)
       }
     }
-    void durable.then(
-      () => end(null),
-      (cause: unknown) => end(unavailableError(cause)),
-    )
+    void durable.then(end, (cause: unknown) => end(unavailableError(cause)))
   }
 }

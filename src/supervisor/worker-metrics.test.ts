@@ -10,7 +10,7 @@ const workers: WorkerStatus[] = [
 
 function openWorker(waiting: number, isUp: boolean): Metrics {
   const metrics = new Metrics()
-  metrics.registerLedger({ waiting, downSince: isUp ? null : 1 })
+  metrics.registerLedger({ waiting, downSince: isUp ? null : 1, leases: { count: 0, free: 0n } })
   return metrics
 }
 

@@ -261,8 +261,8 @@ class DatabaseLink implements LeaseDatabase {
     })
   }
 
-  forget({ id, nodeId }: JournalIdentity): Promise<void> {
-    return this.#call((database) => endJournal(database, id, nodeId, this.#world.now))
+  forget({ id }: JournalIdentity): Promise<void> {
+    return this.#call((database) => endJournal(database, id, this.#world.now))
   }
 
   recall(subject: string, until: string): Promise<boolean> {
@@ -281,25 +281,25 @@ class DatabaseLink implements LeaseDatabase {
   }
 
   listOpenJournals(nodeId: string): Promise<OpenJournal[]> {
-    return this.#call(({ journals }) =>
-      [...journals].flatMap(([id, journal]) =>
-        journal.isTaken || journal.nodeId === nodeId
+    return this.#call((database) =>
+      [...database.journals].flatMap(([id, journal]) =>
+        journal.isTaken || journal.nodeId === nodeId || leasesOf(database, id).length === 0
           ? []
           : [{ id, nodeId: journal.nodeId, renewedAt: String(journal.renewals) }],
       ),
     )
   }
 
-  takeOver({ id, nodeId, renewedAt }: OpenJournal, expiresAt: string): Promise<boolean> {
+  takeOver({ id, renewedAt }: OpenJournal, expiresAt: string): Promise<boolean> {
     return this.#call((database) => {
       const journal = database.journals.get(id)
       if (!journal || journal.isTaken || String(journal.renewals) !== renewedAt) return false
       journal.isTaken = true
-      for (const lease of database.holdsOf((row, hold) => isLease(hold) && row.owner === nodeId)) {
+      for (const lease of leasesOf(database, id)) {
         database.release([lease], this.#world.now)
         const { amount, byok } = computeAllowance(lease)
         if (amount + byok === 0n) continue
-        const request = { ...lease, id: newLeaseId(), amount, byok, limits: [], free: null }
+        const request = { ...lease, id: newLeaseId('allowance'), amount, byok, limits: [], free: null }
         const op = {
           op: 'admit',
           organizationId: '',
@@ -331,14 +331,14 @@ class DatabaseLink implements LeaseDatabase {
       for (const id of ids) {
         const journal = database.journals.get(id)
         if (!journal) continue
-        if (!journal.isTaken) own.add(journal.nodeId)
-        endJournal(database, id, journal.nodeId, this.#world.now)
+        if (!journal.isTaken) own.add(id)
+        endJournal(database, id, this.#world.now)
         database.heartbeats.delete(journal.nodeId)
       }
-      for (const hold of interrupted.holds) {
+      for (const { journal, hold } of interrupted.holds) {
         const [id, owner, subjects, amount, , holdDay] = hold
         if (database.state.holds.has(id) || database.generations.has(id)) continue
-        const held = own.has(owner) ? BigInt(amount) : 0n
+        const held = own.has(journal) ? BigInt(amount) : 0n
         const request = {
           id,
           subjects: subjects.split(' '),
@@ -377,11 +377,12 @@ class DatabaseLink implements LeaseDatabase {
   }
 }
 
-function endJournal(database: SharedDatabase, id: string, nodeId: string, now: number): void {
-  database.release(
-    database.holdsOf((row, hold) => (isLease(hold) && row.owner === nodeId) || row.owner === id),
-    now,
-  )
+function leasesOf(database: SharedDatabase, journal: string): Hold[] {
+  return database.holdsOf((_, id) => id.startsWith(`lease-${journal}-`))
+}
+
+function endJournal(database: SharedDatabase, id: string, now: number): void {
+  database.release([...leasesOf(database, id), ...database.holdsOf((row) => row.owner === id)], now)
   database.journals.delete(id)
 }
 
@@ -422,7 +423,7 @@ class DiskJournal implements LeaseJournal {
   }
 
   get unflushedBytes(): number {
-    return this.#disk.segments.length
+    return this.#disk.segments.filter(({ lines }) => lines.length > 1).length
   }
   readonly isSegmentFull = false
 
@@ -432,6 +433,9 @@ class DiskJournal implements LeaseJournal {
   }
   async removeLeftovers(): Promise<void> {
     this.#disk.segments = this.#disk.segments.filter((segment) => !this.#leftovers.includes(segment))
+  }
+  prepare(): void {
+    this.#segment ??= this.#begin()
   }
   append(lines: readonly string[]): void {
     this.#segment ??= this.#begin()
@@ -454,6 +458,7 @@ class DiskJournal implements LeaseJournal {
   }
   close(): JournalFile | null {
     const segment = this.#segment
+    if (!segment || segment.lines.length === 1) return null
     this.#segment = null
     return segment
   }
@@ -461,11 +466,15 @@ class DiskJournal implements LeaseJournal {
     this.#disk.segments = this.#disk.segments.filter((other) => other !== segment)
   }
   skip(): number {
-    return ++this.#number
+    if (!this.#segment) return ++this.#number
+    const { number } = this.#segment.segmentId
+    this.#segment.segmentId = { journal: this.id, number: ++this.#number }
+    return number
   }
   rename(): void {
     this.id = newId('journal')
     this.#number = 0
+    if (this.#segment) this.#segment.segmentId = { journal: this.id, number: ++this.#number }
   }
   end(): Promise<void> {
     return Promise.resolve()

@@ -74,7 +74,7 @@ describeWithUpstreams('check-ledger', (bench) => {
         .values({ id: 'gen-lost', owner: 'gone', subjects: 'key:999999', checkpoint: null, ...hold })
         .execute()
       expect(await wrong()).toEqual(['I4'])
-      await db().deleteFrom('holds').execute()
+      await db().deleteFrom('holds').where('owner', '=', 'gone').execute()
       await sql`update generations set hold_nanos = -hold_nanos where cost_nanos > 0`.execute(db())
       expect(await wrong()).toEqual(['I4'])
       await sql`update generations set hold_nanos = -hold_nanos where cost_nanos > 0`.execute(db())
@@ -96,7 +96,7 @@ describeWithUpstreams('check-ledger', (bench) => {
         db(),
       )
       expect(await wrong()).toEqual(['I2'])
-      await db().deleteFrom('holds').execute()
+      await db().deleteFrom('holds').where('owner', '=', 'gone').execute()
     })
   })
 })
