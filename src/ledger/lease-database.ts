@@ -64,7 +64,7 @@ export interface LeaseDatabase {
    * it is not silent any more.
    */
   takeOver(journal: OpenJournal, expiresAt: string, now: string): Promise<boolean>
-  /** Releases what was reserved for takeovers until now. */
+  /** Releases what was reserved for takeovers until now, and forgets what is over. */
   releaseExpired(now: string): Promise<void>
   /** The last segment in the database of each of these journals. */
   readFlushed(ids: readonly string[]): Promise<ReadonlyMap<string, number>>

@@ -109,6 +109,11 @@ export class PostgresLeases implements LeaseDatabase {
     return this.#background.transact(async (batch) => {
       const sql = "select id from holds where owner like 'journal%' and expires_at < $1"
       await releaseHolds(batch, await batch.rows([{ sql, values: [now] }]), now)
+      const old = new Date(Date.parse(now) - journalRetentionMs).toISOString()
+      await batch.run([
+        { sql: 'delete from lease_recalls where until < $1', values: [now] },
+        { sql: 'delete from ledger_journals where taken_at < $1', values: [old] },
+      ])
     })
   }
 
@@ -136,6 +141,9 @@ export class PostgresLeases implements LeaseDatabase {
     await Promise.all([this.#connection.close(), this.#background.close()])
   }
 }
+
+/** A node that starts again after this time delivers its journal from the beginning, which changes nothing. */
+const journalRetentionMs = 30 * 86_400_000
 
 const insertJournal = `insert into ledger_journals (id, node_id, flushed, renewed_at) values ($1, $2, 0, cast(clock_timestamp() as text))
   on conflict (id) do update set renewed_at = excluded.renewed_at where ledger_journals.taken_at is null`
