@@ -44,6 +44,7 @@ import type { WorkerLink } from './gateway/worker-link.ts'
 import { createAuditRecorders } from './governance/audit/recorders.ts'
 import { PdfReader } from './governance/filters/pdf-reader.ts'
 import { ContentScanner } from './governance/filters/scanner.ts'
+import { LimitCounts } from './governance/limits/counts.ts'
 import { consolePage, consoleRoutes } from './http/console/routes.ts'
 import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
@@ -105,7 +106,7 @@ export async function openGateway(
   const ledger = createLedger({ ...config, clock, log, nodeId: node.id, settings: () => gateway.settings })
   setReadBarrier(db, () => ledger.flush())
   const responseCache = new ByteCache()
-  const sharedState = await openShared(config, log, node)
+  const sharedState = await openShared(config, { db, clock, log, node })
   registerGauges(metrics, { ledger, responseCache, ...sharedState }, () => gateway.connections)
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
   const gateway: Gateway = {
@@ -150,14 +151,16 @@ export async function openGateway(
 }
 
 /** What this process shares with other workers and nodes. A process that serves alone loads nothing for workers. */
-async function openShared(config: Config, log: Logger, node: ClusterNode) {
+async function openShared(config: Config, deps: Pick<Gateway, 'db' | 'clock' | 'log' | 'node'>) {
+  const { log, node } = deps
   const isWorker = config.workers.own !== null
   const worker = isWorker
     ? (await import('./gateway/worker-link.ts')).openWorkerLink(config.workers, log)
     : null
   const workerCluster = worker?.cluster ?? null
   const liveNodes = () => node.liveNodes
-  return { worker, ...(await openSharedState(config, { log, liveNodes, workerCluster })) }
+  const state = await openSharedState(config, { log, liveNodes, workerCluster })
+  return { worker, ...state, limitCounts: new LimitCounts({ ...state, ...deps }) }
 }
 
 function registerGauges(

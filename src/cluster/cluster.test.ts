@@ -111,11 +111,21 @@ describe.each(Object.keys(openNodes))('on %s', (kind) => {
   test('what is refunded can be taken again, only in its own window', async () => {
     const [a, b] = await open()
     const take = await a.take('w', 80, fixed(100), at)
-    await b.refund('w', 50, take)
+    await b.refund('w', 50, take, minute)
     expect(await b.take('w', 70, fixed(100), at)).toMatchObject({ isTaken: true, used: 100 })
     await b.take('w', 100, fixed(100), at + minute)
-    await a.refund('w', 30, take)
+    await a.refund('w', 30, take, minute)
     expect(await a.take('w', 1, fixed(100), at + minute)).toMatchObject({ isTaken: false, used: 100 })
+  })
+
+  test('what is refunded after its window counts less in the next one, if that slides', async () => {
+    const [a, b] = await open()
+    const take = await a.take('w', 100, sliding(100), at)
+    expect(await b.take('w', 1, sliding(100), at + minute)).toMatchObject({ isTaken: false })
+    await b.take('w', 0, sliding(100), at + minute)
+    await b.refund('w', 60, take, minute)
+    expect(await a.take('w', 60, sliding(100), at + minute)).toMatchObject({ isTaken: true, used: 100 })
+    expect(await a.take('w', 1, sliding(100), at + minute)).toMatchObject({ isTaken: false })
   })
 
   test('slots are never occupied by more than the limit, and free once released', async () => {

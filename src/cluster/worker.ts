@@ -48,9 +48,9 @@ export class WorkerCluster implements Cluster {
     return take ?? this.#local.take(name, amount, { ...rule, limit: this.#shareOf(rule.limit) }, now)
   }
 
-  async refund(name: string, amount: number, take: Take): Promise<void> {
-    this.#local.refund(name, amount, take)
-    this.#host.notify('refund', name, amount, take)
+  async refund(name: string, amount: number, take: Take, windowMs: number): Promise<void> {
+    this.#local.refund(name, amount, take, windowMs)
+    this.#host.notify('refund', name, amount, take, windowMs)
   }
 
   async acquire(name: string, limit: number): Promise<boolean> {

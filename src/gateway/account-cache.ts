@@ -3,6 +3,9 @@ import type { ExportSettings } from '../delivery/destinations/export-settings.ts
 import { loadExportSettings } from '../delivery/destinations.ts'
 import { type DefaultPlugin, defaultPlugin } from '../formats/schema/plugins.ts'
 import { listAllowedPhrases } from '../governance/allowed-phrases.ts'
+import { splitDeclaredLimits } from '../governance/limits/declared.ts'
+import type { KeyLimits, LimitIndex } from '../governance/limits/limit-index.ts'
+import { loadLimitIndex } from '../governance/limits/store.ts'
 import { buildContentRules, type ContentRules } from '../governance/policy/content-rules.ts'
 import {
   computeEffectivePolicy,
@@ -48,6 +51,8 @@ export interface KeyContext {
   /** The meters its requests count in, and their limits. */
   meterScopes: readonly string[]
   limits: readonly Limit[]
+  /** Declared limits that are not among `limits`: they depend on the request, or count something else than dollars. */
+  declaredLimits: KeyLimits | null
   /** Credits ever purchased, in nano-dollars: they raise the rate limit of free variants. */
   purchasedCredits: bigint
   /** The meter of requests to free variants. */
@@ -74,6 +79,7 @@ export class AccountCache {
   readonly #hashes = new Map<string, string>()
   readonly #keysById: LoadingCache<number, ApiKey | undefined>
   readonly #contexts: LoadingCache<ApiKey, KeyContext>
+  readonly #limits: LoadingCache<string, LimitIndex>
   readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
 
   readonly #revisions: RevisionReader
@@ -93,7 +99,11 @@ export class AccountCache {
     })
     this.#contexts = new LoadingCache({
       ...cacheOptions,
-      load: (key) => withUnavailableError(loadCurrentContext(db, key)),
+      load: (key) => withUnavailableError(this.#loadContext(key)),
+    })
+    this.#limits = new LoadingCache({
+      ...cacheOptions,
+      load: (organizationId) => withUnavailableError(loadLimitIndex(db, organizationId)),
     })
     this.#presets = new LoadingCache({
       ...cacheOptions,
@@ -138,6 +148,13 @@ export class AccountCache {
     return this.#contexts.get(String(key.id), key)
   }
 
+  /** The row of the caller may be older than the revision that the context is stored for. */
+  async #loadContext(caller: ApiKey): Promise<KeyContext> {
+    const key = (await findKeyById(this.#db, caller.id)) ?? caller
+    const { organization_id } = key
+    return loadKeyContext(this.#db, key, await this.#limits.get(organization_id, organization_id))
+  }
+
   findPreset(
     organizationId: string,
     slug: string,
@@ -146,12 +163,7 @@ export class AccountCache {
   }
 }
 
-/** The row of the caller may be older than the revision that the context is stored for. */
-async function loadCurrentContext(db: Db, key: ApiKey): Promise<KeyContext> {
-  return loadKeyContext(db, (await findKeyById(db, key.id)) ?? key)
-}
-
-async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
+async function loadKeyContext(db: Db, key: ApiKey, index: LimitIndex): Promise<KeyContext> {
   const [layers, credits, owner, workspace, member, defaults, plugins, logging, destinations, byokKeys] =
     await Promise.all([
       loadLayers(db, key),
@@ -166,12 +178,17 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
       listByokKeys(db, key),
     ])
   const policy = computeEffectivePolicy(layers)
+  const declared = splitDeclaredLimits(index.forKey(key), key)
   return {
     policy,
     guardrailIds: listGuardrailIds(layers),
     contentRules: buildContentRules(policy, await loadAllowedPhrases(db, key, policy)),
-    meterScopes: listMeterScopes(key, member),
-    limits: listLimits(key, { grantedCredits: credits.total, workspace, member, budgets: policy.budgets }),
+    meterScopes: [...listMeterScopes(key, member), ...declared.ledger.map(({ subject }) => subject)],
+    limits: [
+      ...listLimits(key, { grantedCredits: credits.total, workspace, member, budgets: policy.budgets }),
+      ...declared.ledger,
+    ],
+    declaredLimits: declared.others,
     purchasedCredits: owner.purchased,
     freeSubject: owner.subject,
     ...defaults,

@@ -17,6 +17,7 @@ import type { RejectedCalls } from '../governance/audit/rejected-calls.ts'
 import type { SecretUses } from '../governance/audit/secret-uses.ts'
 import type { PdfReader } from '../governance/filters/pdf-reader.ts'
 import type { ContentScanner } from '../governance/filters/scanner.ts'
+import type { LimitCounts } from '../governance/limits/counts.ts'
 import type { AccessTokens } from '../identity/access-tokens.ts'
 import type { JwksCache } from '../identity/oidc/jwks-cache.ts'
 import type { OidcProviders } from '../identity/oidc/providers.ts'
@@ -85,6 +86,8 @@ export interface Gateway {
   /** Shared by all long synchronous work. */
   readonly timeSlicer: TimeSlicer
   readonly rateLimiter: RateLimiter
+  /** What requests have used of declared limits, besides dollars. */
+  readonly limitCounts: LimitCounts
   readonly taskSampler: TaskSampler
   readonly routing: Routing
   /** Scores of models, imported or measured. */

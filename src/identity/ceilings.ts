@@ -37,6 +37,8 @@ export const recordCeilings = {
     column: 'preset_id',
   },
   guardrails: perWorkspace(1000, 'guardrails', 'guardrails'),
+  limits: perOrganization(20_000, 'limits', 'limits'),
+  limit_tiers: perOrganization(200, 'tiers', 'limit_tiers'),
   destinations: { ...perWorkspace(100, 'destinations', 'destinations'), hasSoftDelete: true },
   notification_rules: perOrganization(100, 'notification rules', 'notification_rules'),
   byok_keys: { ...perWorkspace(1000, 'BYOK keys', 'byok_keys'), hasSoftDelete: true },

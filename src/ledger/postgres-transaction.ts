@@ -123,7 +123,7 @@ export class PostgresTransaction {
   }
 
   #settle(op: Settlement): OperationResult {
-    const hold = this.#state.settle(op.id, op.spent)
+    const hold = this.#state.settle(op.id, op.spent, op.uncharged)
     if (!hold) return this.#correct(op)
     this.#settled.push(op)
     this.#closedHolds.push(op.id)

@@ -56,6 +56,7 @@ export class SegmentEncoder {
     const index = this.#fullLines
     if (
       generation &&
+      !op.uncharged &&
       generation.draft.id === op.id &&
       generation.draft.organization_id === op.organizationId
     ) {

@@ -121,6 +121,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
       await gateway.containers?.close()
       await gateway.tracer?.exporter.close()
       await gateway.ledger.close()
+      await gateway.limitCounts.close()
       await gateway.cluster.close()
       await gateway.db.destroy()
       await database?.drop()

@@ -105,6 +105,7 @@ class Scene {
       format: { task: 'text' },
       caller: { organizationId: 'one' },
       keyContext: { meterScopes: [subject], limits: [limit] },
+      limits: null,
       httpRequest: new Request('http://127.0.0.1/'),
     }
   }

@@ -15,6 +15,8 @@ export interface RequestOptions {
   sessionId: string | null
   /** The end user, as the client names them. */
   user: string | null
+  /** Such as `project=apollo`, sorted. */
+  tags: readonly string[]
   app: { url: string | null; title: string | null }
   /** Whether the request is rejected if a translation would drop a field. */
   strict: boolean
@@ -53,6 +55,7 @@ export function parseOptions(
         asString(asObject(body.metadata)?.user_id) ??
         findHeader(headers, userHeaders),
     ),
+    tags: noTags,
     app: {
       url: sanitizeLabel(headers.get('http-referer')),
       title: sanitizeLabel(findHeader(headers, titleHeaders)),
@@ -62,6 +65,8 @@ export function parseOptions(
     reasoningFormatNames: headers.get('x-headgate-reasoning-formats') === 'neutral' ? 'neutral' : 'sdk',
   }
 }
+
+const noTags: readonly string[] = []
 
 const sessionHeaders = [
   'x-session-id',

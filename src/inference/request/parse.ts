@@ -100,6 +100,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     replyObservers: none,
     replyHeaders: noHeaders,
     plan: null,
+    limits: null,
     hold: null,
     attempts: {
       failed: [],

@@ -23,6 +23,7 @@ import { usdFromNanos } from '../../platform/money/money.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import { buildUpstreamTarget, findEndpointForTier, pricingOf } from '../hold/admit.ts'
+import { listUncharged, settleLimits } from '../hold/declared-limits.ts'
 import { remainingHold } from '../hold/extend-hold.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
 import type { Outcome } from '../request/attempts.ts'
@@ -185,6 +186,7 @@ async function settleRequest(
   const lines = candidate && work ? buildLines(request, work, candidate, charge) : noLines
   if (candidate) work?.bill.markRecorded()
   else request.funds?.passLines()
+  const counting = request.limits && settleLimits(request, candidate, charge)
   const settlement = candidate
     ? createSettlement(gateway, request, { candidate, outcome, lines, extraStatements })
     : releaseRequest(gateway, request, error)
@@ -192,6 +194,7 @@ async function settleRequest(
     await settle(gateway, settlement, request)
   } finally {
     if (request.hold.funds) await request.hold.funds.close(gateway)
+    if (counting) await counting
   }
   if (candidate && work) recordLateLines(gateway, request.id, work, lines.length)
   if (request.onSettled.length > 0) notifySettled(request, outcome)
@@ -275,7 +278,11 @@ function createSettlement(
   }
   const records = buildRecordStatements(gateway, request, settled, { error, summary, candidate, lines })
   const statements = extraStatements.length > 0 ? [...extraStatements, ...records] : records
-  return { ...buildSettlement(settled, meteredIn, statements), isShared: extraStatements.length > 0 }
+  const uncharged = request.limits ? listUncharged(request.limits, candidate) : undefined
+  return {
+    ...buildSettlement(settled, meteredIn, statements, uncharged),
+    isShared: extraStatements.length > 0,
+  }
 }
 
 const maxNativeReasonLength = 100

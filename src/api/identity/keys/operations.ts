@@ -4,6 +4,7 @@ import { coversAllWorkspaces, type ScopedRequest } from '../../../access/reachab
 import { transact } from '../../../access/transact.ts'
 import { type DataRegion, dataRegions } from '../../../formats/vocabulary.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { findDefaultTier, requireTier } from '../../../governance/limits/tier-store.ts'
 import { computeEffectivePolicy } from '../../../governance/policy/effective.ts'
 import { loadLayers } from '../../../governance/policy/store.ts'
 import { defineOperation } from '../../../http/operation.ts'
@@ -53,6 +54,10 @@ const partnerSecret = z
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without spaces')
   .refine((secret) => new Set(secret).size >= 10, 'must have at least 10 different characters')
 
+const tierName = lineField(64).describe(
+  'An extension: the tier whose limits apply to the key. A new key without one has the default tier; null: none.',
+)
+
 const createBody = z.strictObject({
   name,
   limit: usdAmount.nullish(),
@@ -61,6 +66,7 @@ const createBody = z.strictObject({
   expires_at: utcTimestamp.nullish(),
   workspace_id: z.uuid().optional(),
   creator_user_id: z.string().min(1).nullish(),
+  tier: tierName.nullish(),
   external: z.strictObject({ user: lineField(256), api_key: partnerSecret.optional() }).optional(),
 })
 
@@ -70,6 +76,7 @@ const updateBody = z.strictObject({
   limit: usdAmount.nullish(),
   limit_reset: limitReset.nullish(),
   include_byok_in_limit: z.boolean().optional(),
+  tier: tierName.nullish(),
 })
 
 const getCurrentKey = defineOperation({
@@ -182,6 +189,10 @@ const createApiKey = defineOperation({
       expiresAt: body.expires_at ?? null,
       externalUser: body.external?.user ?? null,
       externalSecret: body.external?.api_key ?? null,
+      tier:
+        body.tier === undefined
+          ? await findDefaultTier(gateway.db, caller.organizationId)
+          : await requireTier(gateway.db, caller.organizationId, body.tier, 'tier'),
     }
     const { key, secret } = await transact(request, async (tx, record) => {
       const created = await createKey(tx, gateway.clock, input)
@@ -229,6 +240,9 @@ const updateApiKey = defineOperation({
       ...(body.limit_reset !== undefined && { limit_reset: body.limit_reset }),
       ...(body.include_byok_in_limit !== undefined && {
         include_byok_in_limit: toFlag(body.include_byok_in_limit),
+      }),
+      ...(body.tier !== undefined && {
+        tier: await requireTier(gateway.db, caller.organizationId, body.tier, 'tier'),
       }),
     }
     const changed = await transact(request, async (tx, record) => {

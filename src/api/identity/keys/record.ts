@@ -43,6 +43,7 @@ export const keyRecord = z
     expires_at: z.string().nullable(),
     external_user: z.string().nullable(),
     creator_user_id: z.string().nullable(),
+    tier: z.string().nullable().describe('An extension: the tier whose limits apply to it.'),
     workspace_id: z.string(),
   })
   .meta({ id: 'ApiKey' })
@@ -85,6 +86,7 @@ export function toKeyRecord(key: ApiKey, usage: KeyUsage): z.input<typeof keyRec
     expires_at: key.expires_at,
     external_user: key.external_user,
     creator_user_id: key.creator_user_id,
+    tier: key.tier,
     workspace_id: key.workspace_id,
   }
 }
