@@ -147,10 +147,13 @@ async function createDestinationPath(call: TenantCall, rest = ''): Promise<strin
   return `/observability/destinations/${created.body.data.id}${rest}`
 }
 
-const limitBody = { name: 'Requests', measure: 'requests', window: 'minute', amount: 100_000, per: ['key'] }
+function buildLimit({ id }: Tenant['workspace']) {
+  const match = { workspace_id: id }
+  return { name: 'Requests', measure: 'requests', window: 'minute', amount: 100_000, match, per: ['key'] }
+}
 
-async function createLimitPath(call: TenantCall): Promise<string> {
-  const created = await call('POST', '/limits', { body: limitBody })
+async function createLimitPath(call: TenantCall, workspace: Tenant['workspace']): Promise<string> {
+  const created = await call('POST', '/limits', { body: buildLimit(workspace) })
   return `/limits/${created.body.data.id}`
 }
 
@@ -738,10 +741,11 @@ export const samples: Record<string, SampleFactory> = {
   readAllNotifications: fixedSample('/notifications/read'),
   listLimits: fixedSample('/limits'),
   listLimitUsage: fixedSample('/limits/usage'),
-  createLimit: fixedSample('/limits', limitBody),
-  getLimit: async (_, call) => ownedSample(await createLimitPath(call)),
-  updateLimit: async (_, call) => ownedSample(await createLimitPath(call), { amount: 10 }),
-  deleteLimit: async (_, call) => ownedSample(await createLimitPath(call)),
+  createLimit: async ({ workspace }) => ({ path: '/limits', body: buildLimit(workspace) }),
+  getLimit: async ({ workspace }, call) => ownedSample(await createLimitPath(call, workspace)),
+  updateLimit: async ({ workspace }, call) =>
+    ownedSample(await createLimitPath(call, workspace), { amount: 100_001 }),
+  deleteLimit: async ({ workspace }, call) => ownedSample(await createLimitPath(call, workspace)),
   listTiers: fixedSample('/tiers'),
   createTier: async () => ({ path: '/tiers', body: { name: `tier-${newUuid()}` } }),
   updateTier: async (_, call) => ownedSample(await createTierPath(call), { description: 'For batches' }),

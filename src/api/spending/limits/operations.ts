@@ -14,7 +14,7 @@ import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { findKey } from '../../../identity/keys.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
-import { assertWithinScope, isWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
+import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { newUuid } from '../../../platform/crypto/ids.ts'
 import { encodeList, toFlag } from '../../../platform/db/values.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
@@ -221,8 +221,8 @@ export const limitOperations = [
 ]
 
 function requireReachable(row: LimitRow | undefined, scope: Scope): LimitRow {
-  if (!row || !isWithinScope(scope, { workspaceId: row.workspace_id }))
-    throw gatewayError('not_found', 'The limit does not exist.')
+  if (!row) throw gatewayError('not_found', 'The limit does not exist.')
+  assertWithinScope(scope, { workspaceId: row.workspace_id })
   return row
 }
 

@@ -12,7 +12,6 @@ import {
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
-import { assertWithinScope } from '../../../identity/permissions/grant.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { toFlag } from '../../../platform/db/values.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
@@ -62,6 +61,7 @@ const createTier = defineOperation({
   description:
     'Give it limits with `POST /limits` and `match.tier`, with `per: ["key"]` if each key has them for itself. Give it to keys with their field `tier`.',
   permission: 'budgets:write',
+  scope: 'organization',
   body: z.strictObject({
     name: tierFields.name,
     description: tierFields.description.optional(),
@@ -70,9 +70,8 @@ const createTier = defineOperation({
   status: 201,
   errors: [409],
   response: tierResponse,
-  handle: async ({ gateway, caller, scope, body, httpRequest }) => {
+  handle: async ({ gateway, caller, body, httpRequest }) => {
     const { organizationId } = caller
-    assertWithinScope(scope, { workspaceId: null })
     const row = await transact({ gateway, caller, httpRequest }, async (tx, record) => {
       await lockOrganization(tx, organizationId)
       if (await findTier(tx, organizationId, body.name))
@@ -99,6 +98,7 @@ const updateTierOperation = defineOperation({
   tag,
   summary: 'Updates a tier. Fields that are not sent stay unchanged.',
   permission: 'budgets:write',
+  scope: 'organization',
   params: nameParam,
   body: z.strictObject({
     description: tierFields.description.optional(),
@@ -106,8 +106,7 @@ const updateTierOperation = defineOperation({
   }),
   errors: [404],
   response: tierResponse,
-  handle: async ({ gateway, caller, scope, params, body, httpRequest }) => {
-    assertWithinScope(scope, { workspaceId: null })
+  handle: async ({ gateway, caller, params, body, httpRequest }) => {
     const row = await transact({ gateway, caller, httpRequest }, async (tx, record) => {
       await lockOrganization(tx, caller.organizationId)
       const before = await requireTierRow(tx, caller.organizationId, params.name)
@@ -130,11 +129,11 @@ const deleteTierOperation = defineOperation({
   tag,
   summary: 'Deletes a tier with its limits. Its keys have no tier afterwards.',
   permission: 'budgets:write',
+  scope: 'organization',
   params: nameParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: ({ gateway, caller, scope, params, httpRequest }) => {
-    assertWithinScope(scope, { workspaceId: null })
+  handle: ({ gateway, caller, params, httpRequest }) => {
     return transact({ gateway, caller, httpRequest }, async (tx, record) => {
       await lockOrganization(tx, caller.organizationId)
       const row = await requireTierRow(tx, caller.organizationId, params.name)
