@@ -41,6 +41,8 @@ export interface IncomingRequest {
   store?: RequestState['store']
   isNested?: true
   outer?: RequestState['outer']
+  /** The tags of the outer request. */
+  tags?: readonly string[]
   /** The funds of the outer request, which this one draws on. */
   outerFunds?: Funds
   onSettled?: RequestState['onSettled']

@@ -64,6 +64,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
   const options = parseOptions(content.body, httpRequest.headers, keyContext.defaultModel)
+  if (incoming.tags) options.tags = incoming.tags
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)

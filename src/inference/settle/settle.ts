@@ -3,6 +3,7 @@ import { subtractUsage, type UsageCost } from '../../formats/call/usage.ts'
 import type { ServedTier } from '../../formats/vocabulary.ts'
 import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { noTags } from '../../governance/tags/tag.ts'
 import type { BillLine } from '../../ledger/bill.ts'
 import { insertLine } from '../../ledger/bill-lines.ts'
 import {
@@ -28,6 +29,7 @@ import { remainingHold } from '../hold/extend-hold.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
 import type { Outcome } from '../request/attempts.ts'
 import type { Admitted, RequestState } from '../request/inference-request.ts'
+import type { RequestOptions } from '../request/options.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { encodeAllAttempts, encodeAttempts } from './attempts.ts'
@@ -272,7 +274,7 @@ function createSettlement(
       dispatch_ms: Math.round(lastStartedAt - startedAt),
       routing_plan_id: recordPlan(gateway, request, request.plan),
       nearest_limit: nearest && encodeNearestLimit(nearest),
-      dropped: encodeDropped(translation?.upstreamRequest.dropped, summary?.losses),
+      dropped: encodeDropped(translation?.upstreamRequest.dropped, summary?.losses, request.options),
       service_tier: tierOf(candidate, summary),
     },
   }
@@ -296,9 +298,13 @@ export function toFinishColumns(finish: ReplySummary['finishReasons'][number] | 
 }
 
 /** Joins the fields that the translation of the request dropped, and the features that that of the reply dropped. */
-export function encodeDropped(ofRequest: string[] = [], ofReply: string[] = []): string | null {
-  const count = ofRequest.length + ofReply.length
-  return count === 0 ? null : JSON.stringify([...ofRequest, ...ofReply])
+export function encodeDropped(
+  ofRequest: string[] = [],
+  ofReply: string[] = [],
+  { droppedTags }: Pick<RequestOptions, 'droppedTags'> = { droppedTags: noTags },
+): string | null {
+  const count = ofRequest.length + ofReply.length + droppedTags.length
+  return count === 0 ? null : JSON.stringify([...ofRequest, ...ofReply, ...droppedTags])
 }
 
 /** Requests on behalf of this one may end after it, if its client has disconnected. */

@@ -1,0 +1,72 @@
+import { beforeEach, expect, test } from 'bun:test'
+import {
+  clearGenerations,
+  describeWithUpstreams,
+  lastRequest,
+  readJson,
+  sendRequest,
+} from './two-upstreams.ts'
+
+describeWithUpstreams('a request with tags', (bench) => {
+  beforeEach(() => clearGenerations(bench()))
+  const headers = {
+    'x-headgate-tags': 'project=apollo',
+    'x-headgate-user': 'u-1',
+    'x-portkey-metadata': '{"env": "prod"}',
+    'helicone-property-app': 'mobile',
+    'cf-aig-metadata': '{"team": "AI"}',
+  }
+
+  test('keeps the headers of tags to itself', async () => {
+    const reply = await sendRequest(bench(), 'chat', { model: 'test/chat' }, { headers })
+    expect(reply.status).toBe(200)
+    expect(reply.headers.get('x-headgate-dropped')).toBeNull()
+    const sent = lastRequest(bench().first.requests)
+    for (const name of Object.keys(headers)) expect(sent.headers).not.toHaveProperty([name])
+  })
+
+  test.each(['chat', 'responses'] as const)(
+    '%s: sends metadata on, without the list of tags',
+    async (format) => {
+      const send = (model: string, metadata: Record<string, unknown>) =>
+        sendRequest(bench(), format, { model, metadata })
+      const metadata = { ticket: 'T-1', tags: ['prod'] }
+      for (const model of ['test/chat', 'test/responses']) {
+        expect((await send(model, metadata)).status).toBe(200)
+        expect(lastRequest(bench().first.requests).json.metadata).toEqual({ ticket: 'T-1' })
+        expect((await send(model, { tags: ['prod'] })).status).toBe(200)
+        expect(lastRequest(bench().first.requests).json).not.toHaveProperty('metadata')
+      }
+    },
+  )
+
+  test('messages: sends the user of metadata only, since the vendor rejects other names', async () => {
+    const metadata = { user_id: 'u-1', project: 'apollo', long: 'v'.repeat(200) }
+    for (const model of ['test/messages', 'test/chat']) {
+      const reply = await sendRequest(bench(), 'messages', { model, metadata })
+      expect(reply.headers.get('x-headgate-dropped')).toBe('tag:long')
+      expect(JSON.stringify(lastRequest(bench().first.requests).json)).not.toContain('apollo')
+    }
+  })
+
+  test('is not rejected for what is not a tag, also if it is strict', async () => {
+    const strict = { headers: { 'x-headgate-strict': 'true' } }
+    const metadata = { note: 'v'.repeat(512) }
+    const reply = await sendRequest(bench(), 'chat', { model: 'test/chat', metadata }, strict)
+    expect([reply.status, reply.headers.get('x-headgate-dropped')]).toEqual([200, 'tag:note'])
+  })
+
+  test('is rejected for a wrong tag in our own header', async () => {
+    const wrong = { headers: { 'x-headgate-tags': 'project=' } }
+    const reply = await sendRequest(bench(), 'chat', { model: 'test/chat' }, wrong)
+    expect(reply.status).toBe(400)
+    const { error } = await readJson(reply)
+    expect(error.param).toBe('x-headgate-tags')
+  })
+
+  test('may have lists only as tags', async () => {
+    const reply = await sendRequest(bench(), 'chat', { model: 'test/chat', metadata: { other: ['x'] } })
+    expect(reply.status).toBe(400)
+    expect((await readJson(reply)).error.param).toBe('metadata')
+  })
+})
