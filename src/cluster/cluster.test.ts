@@ -28,10 +28,10 @@ const openNodes: Record<string, OpenNodes> = {
 }
 
 /** A worker and its host, which exchange copies of messages, later. */
-function openWorker(memory: SharedMemory, workers: number) {
+function openWorker(memory: SharedMemory, workers: number, isReady: Promise<unknown> = Promise.resolve()) {
   const transfer = (receive: (message: unknown) => void) => (message: unknown) => {
     const copy = structuredClone(message)
-    setImmediate(() => receive(copy))
+    setImmediate(() => void isReady.then(() => receive(copy)))
   }
   const worker = new Peer<ClusterHost>(
     transfer((message) => supervisor.receive(message)),
@@ -206,6 +206,18 @@ test('R16 workers whose host has ended admit their share, at least one, and go o
   expect([await cluster.get('v'), await cluster.lease('job', minute)]).toEqual([null, null])
   expect(await cluster.compareAndSet('v', null, 'one', minute)).toBe(false)
   expect(cluster.status.fallbacks).toBeGreaterThan(8)
+})
+
+test('R16 a slot whose answer came too late is occupied once, and free when it is released', async () => {
+  const memory = new SharedMemory()
+  const paused = Promise.withResolvers<void>()
+  const { cluster } = openWorker(memory, 2, paused.promise)
+  // Only the first is within the share of this worker.
+  expect(await Promise.all([cluster.acquire('s', 2), cluster.acquire('s', 2)])).toEqual([true, false])
+  paused.resolve()
+  await waitUntil(() => memory.slots.get('s') === 1)
+  cluster.release('s')
+  await waitUntil(() => !memory.slots.has('s'))
 })
 
 test('the oldest values leave a memory that is full', () => {
