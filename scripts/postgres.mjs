@@ -47,6 +47,12 @@ export async function startPostgres(moreSettings = []) {
   }
 }
 
+/** The folder of the programs and the account to run them with, which is this one unless it is root; null without them. */
+export function findPostgres() {
+  const binaries = findBinaries()
+  return binaries && { binaries, ...(isRoot && findPostgresUser()) }
+}
+
 function findBinaries() {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
