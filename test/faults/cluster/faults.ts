@@ -195,7 +195,7 @@ export const faults: readonly Fault[] = [
     // Transactions that need the same rows wait for each other's round trips.
     name: '500 ms to the database and back',
     allows: { nodes: allNodes, unavailable: true },
-    recoversWithinMs: 5000,
+    recoversWithinMs: 20_000,
     run: async ({ database }) => {
       database.delay(250)
       await Bun.sleep(longMs)

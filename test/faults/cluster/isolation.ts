@@ -1,3 +1,5 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** `npm run faults` has checked for the tools that the lab needs. */
@@ -9,12 +11,20 @@ const isolated = ['unshare', '--net', '--mount', '--pid', '--fork', '--kill-chil
 /** The lab, in a process that reads a name of a fault in each line and writes a report in another. */
 export class IsolatedLab {
   readonly #process: Bun.Subprocess<'pipe', 'pipe', 'inherit'>
+  readonly #folder = mkdtempSync(join(tmpdir(), 'headgate-cluster-'))
   readonly #lines: AsyncIterator<string>
 
   constructor(valkey: string, requestCount: number) {
     const script = join(import.meta.dir, 'run.ts')
     const program = [process.execPath, '--no-env-file', script, valkey, `${requestCount}`]
-    this.#process = Bun.spawn([...isolated, ...program], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' })
+    // PostgreSQL runs as another user.
+    chmodSync(this.#folder, 0o711)
+    this.#process = Bun.spawn([...isolated, ...program], {
+      env: { ...process.env, TMPDIR: this.#folder },
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
     this.#lines = readLines(this.#process.stdout)
   }
 
@@ -33,6 +43,7 @@ export class IsolatedLab {
   async close(): Promise<void> {
     this.#process.kill('SIGKILL')
     await this.#process.exited
+    rmSync(this.#folder, { recursive: true, force: true })
   }
 }
 
