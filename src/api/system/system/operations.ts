@@ -95,6 +95,9 @@ const system = z
         .nullable()
         .describe('Of the journal of the ledger: what SQLite does not have yet. Null with PostgreSQL.'),
       files: z.enum(['data_directory', 'bucket']),
+      contents: z
+        .enum(['database', 'bucket'])
+        .describe('Where logged prompts and replies are, or are moved to.'),
     }),
     replica: replicaState
       .nullable()
@@ -162,6 +165,7 @@ async function describeSystem(gateway: Gateway): Promise<z.input<typeof system>>
       database_bytes: await readDatabaseBytes(db, config.databaseUrl),
       journal_bytes,
       files: settings.files.s3 ? 'bucket' : 'data_directory',
+      contents: settings.records.contents,
     },
     workers: (await gateway.worker?.describeWorkers()) ?? null,
     shared_state: { kind: cluster.status.kind, is_connected: cluster.status.isConnected },
@@ -227,12 +231,16 @@ function toQuantiles(sorted: number[]): z.input<typeof system>['overhead'] {
 
 function listBackupParts({ config, settings }: Gateway): { name: string; location: string }[] {
   const { s3 } = settings.files
+  const isContents = settings.records.contents === 'bucket'
   return [
     {
       name: 'Database',
       location: isPostgresUrl(config.databaseUrl) ? 'PostgreSQL (DATABASE_URL)' : config.databaseUrl,
     },
-    { name: 'Files', location: s3 ? `the bucket ${s3.bucket}` : `${config.dataDir}/files` },
+    {
+      name: isContents ? 'Files, prompts and replies' : 'Files',
+      location: s3 ? `the bucket ${s3.bucket}` : `${config.dataDir}/files`,
+    },
     {
       name: 'Secret key',
       location: config.secretKey === null ? `${config.dataDir}/secret.key` : 'HEADGATE_SECRET_KEY',
