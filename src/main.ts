@@ -2,8 +2,6 @@ import { writeFileSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { resolveSiteUrl } from './access/site-url.ts'
 import { TaskSampler } from './analytics/classifier/task-sampler.ts'
-import { ClickHouseStore } from './analytics/clickhouse/clickhouse-store.ts'
-import { RollupThread } from './analytics/rollups/rollup-thread.ts'
 import { operationGroups, pageGroups } from './api/all.ts'
 import { Benchmarks } from './catalog/benchmarks/benchmarks.ts'
 import { RequestSigner } from './catalog/provider-auth/request-signer.ts'
@@ -13,6 +11,7 @@ import { type Config, ConfigError } from './config.ts'
 import { createContainers } from './containers/containers.ts'
 import { releaseAuditLeases } from './delivery/audit-destinations.ts'
 import { releaseDeliveryLeases } from './delivery/destination-states.ts'
+import { openAnalytics } from './gateway/analytics.ts'
 import { bootstrapOrganization, hasMatchingVaultKey, syncEnvironmentKey } from './gateway/bootstrap.ts'
 import {
   findExposedSecretFile,
@@ -128,7 +127,7 @@ export async function openGateway(
     node,
     ...sharedState,
     audit: createAuditRecorders({ db, clock, vault, log }, node),
-    ...openAnalytics(config, db, metrics),
+    ...openAnalytics({ config, db, clock, metrics, node }),
     timeSlicer: new TimeSlicer(),
     taskSampler: new TaskSampler(),
     routing: createRouting(sharedState.cluster, clock),
@@ -172,13 +171,6 @@ function registerGauges(
   metrics.registerLedger(ledger)
   metrics.registerCache(responseCache)
   metrics.registerCluster(cluster.status)
-}
-
-/** The roll-ups, and the store that analytics are read from as well. */
-function openAnalytics({ databaseUrl: url, clickhouse: config }: Config, db: Db, metrics: Metrics) {
-  const clickhouse = config && new ClickHouseStore(config)
-  if (clickhouse) metrics.registerClickHouse(clickhouse.status)
-  return { rollUps: new RollupThread({ url, clickhouse: config }, db), clickhouse }
 }
 
 function warnExposedSecret({ dataDir, secretKey }: Config, log: Logger): void {

@@ -35,6 +35,7 @@ import type { TaskPool } from '../platform/concurrency/task-pool.ts'
 import type { WakeSignal } from '../platform/concurrency/wake-signal.ts'
 import type { Vault } from '../platform/crypto/crypto.ts'
 import type { Db } from '../platform/db/db.ts'
+import type { ReadReplica } from '../platform/db/read-replica.ts'
 import type { StatementWriter } from '../platform/db/statement-writer.ts'
 import type { TxtResolver } from '../platform/http/dns-txt.ts'
 import type { OriginReachability } from '../platform/http/origin-reachability.ts'
@@ -58,6 +59,8 @@ import type { WorkerLink } from './worker-link.ts'
 export interface Gateway {
   readonly config: Config
   readonly db: Db
+  /** A replica of the database, for analytics; null without DATABASE_REPLICA_URL. */
+  readonly replica: ReadReplica | null
   readonly clock: Clock
   readonly log: Logger
   readonly vault: Vault

@@ -88,5 +88,6 @@ export async function shutDown(
   stopJobs()
   await gateway.node.deregister(gateway.db).catch(() => undefined)
   await gateway.cluster.close()
+  await gateway.replica?.close()
   await closeDb(gateway.db)
 }

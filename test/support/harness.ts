@@ -123,6 +123,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
       await gateway.ledger.close()
       await gateway.limitCounts.close()
       await gateway.cluster.close()
+      await gateway.replica?.close()
       await gateway.db.destroy()
       await database?.drop()
       rmSync(dataDir, { recursive: true })

@@ -1261,9 +1261,14 @@ export interface GenerationContentTable {
   generation_id: string
   organization_id: string
   workspace_id: string
-  /** Encrypted JSON. */
+  /** Encrypted JSON; empty once it is in a pack. */
   sealed_content: string
   created_at: string
+  /** The object in the bucket that has the content, among others; null while it is here. */
+  pack: string | null
+  /** Its first byte in the pack, and how many. */
+  pack_offset: number | null
+  pack_length: number | null
 }
 
 export interface GenerationFeedbackTable {

@@ -8,6 +8,7 @@ import {
 } from '../../../analytics/rollups/aggregator.ts'
 import { queryGenerations } from '../../../analytics/rollups/query.ts'
 import { RollupTimeoutError } from '../../../analytics/rollups/segment-store.ts'
+import { readRecent } from '../../../analytics/stores.ts'
 import { queryUsage } from '../../../analytics/usage.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
@@ -160,13 +161,10 @@ async function queryGroups(
     const isSingle = [...incoming.dimensions, ...incoming.filters].some(({ column }) => column === 'id')
     if (!isSingle) return await queryUsage(gateway, { organizationId, query: incoming, timeoutMs })
     const ids = generationIds?.slice(0, maxGenerations) ?? null
-    return await queryGenerations(gateway.db, {
-      organizationId,
-      query: incoming,
-      timeoutMs,
-      ids,
-      limit: computeNewestLimit(body),
-    })
+    const single = { organizationId, query: incoming, timeoutMs, ids, limit: computeNewestLimit(body) }
+    // A client may ask for a request by its id before the replica has it.
+    if (ids) return await queryGenerations(gateway.db, single)
+    return await readRecent(gateway, (db) => queryGenerations(db, single))
   } catch (error) {
     if (error instanceof RollupTimeoutError)
       throw gatewayError(
