@@ -68,7 +68,6 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
-  const isExported = exportTargets !== null
   const state: Unguarded<RequestState & { format: F; content: C }> = {
     caller,
     region,
@@ -84,7 +83,8 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     at: gateway.clock.now(),
     startedAt,
     timeLimitMs: null,
-    spans: gateway.tracer || isExported ? recordSpans(gateway, httpRequest, startedAt, isExported) : null,
+    spans:
+      gateway.tracer || exportTargets ? recordSpans(gateway, httpRequest, startedAt, !!exportTargets) : null,
     isNested: incoming.isNested ?? false,
     outer: incoming.outer ?? null,
     onAdmitted: incoming.onAdmitted ?? null,
