@@ -64,10 +64,10 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
   const options = parseOptions(content.body, httpRequest.headers, keyContext.defaultModel)
-  if (incoming.tags) options.tags = incoming.tags
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
+  const isExported = exportTargets !== null
   const state: Unguarded<RequestState & { format: F; content: C }> = {
     caller,
     region,
@@ -75,7 +75,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     format,
     keyContext,
     content,
-    options,
+    options: incoming.tags ? { ...options, tags: incoming.tags } : options,
     presetId,
     logsContent: logging !== null && shouldLogContent(logging, { id, keyId: caller.key.id, region }),
     exportTargets,
@@ -83,8 +83,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     at: gateway.clock.now(),
     startedAt,
     timeLimitMs: null,
-    spans:
-      gateway.tracer || exportTargets ? recordSpans(gateway, httpRequest, startedAt, !!exportTargets) : null,
+    spans: gateway.tracer || isExported ? recordSpans(gateway, httpRequest, startedAt, isExported) : null,
     isNested: incoming.isNested ?? false,
     outer: incoming.outer ?? null,
     onAdmitted: incoming.onAdmitted ?? null,
