@@ -1,28 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pino } from 'pino'
 import { createMigratedDatabase, type TestDatabase } from '../../test/support/databases.ts'
 import { toGenerationRecord } from '../../test/support/generations.ts'
 import { databaseKinds } from '../../test/support/harness.ts'
 import { requestHolds } from '../../test/support/holds.ts'
+import { createLeasedEngine } from '../../test/support/leased-engine.ts'
 import { closeDb, type Db, openDb } from '../platform/db/db.ts'
 import { emptyGeneration } from '../platform/db/generation-table.ts'
 import { PostgresBatchConnection } from '../platform/db/postgres-batch.ts'
-import { systemClock } from '../platform/time/clock.ts'
 import { checkLedger } from './check.ts'
 import { emptyDraft } from './draft.ts'
 import type { AdmitOperation, Settlement } from './engine.ts'
 import { leasePattern } from './lease-id.ts'
 import { LeaseTakeover } from './lease-takeover.ts'
 import { type LeaseTime, processTime } from './lease-time.ts'
-import { LeasedEngine } from './leased-engine.ts'
-import { NodeJournal } from './node-journal.ts'
+import type { LeasedEngine } from './leased-engine.ts'
 import { PostgresLeases } from './postgres-leases.ts'
-import { Spool } from './spool.ts'
 
-const log = pino({ level: 'silent' })
 const now = '2030-05-01T12:00:00.000Z'
 const day = '2030-05-01'
 const subjects = ['organization:one', 'workspace:one', 'key:1']
@@ -48,17 +41,7 @@ describe.if(databaseKinds.includes('postgres'))('an engine with leases (postgres
   }
 
   function openEngine(nodeId: string, time: LeaseTime = processTime): LeasedEngine {
-    const folder = mkdtempSync(join(tmpdir(), 'headgate-leases-'))
-    return new LeasedEngine({
-      database: connect(),
-      journal: new NodeJournal(folder),
-      spool: new Spool(folder, log),
-      nodeId,
-      clock: systemClock,
-      log,
-      isRelaxed: () => false,
-      time,
-    })
+    return createLeasedEngine(database.url, { nodeId, time })
   }
 
   beforeAll(async () => {

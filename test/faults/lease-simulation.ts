@@ -8,7 +8,7 @@ import {
   type LeaseDatabase,
   type OpenJournal,
 } from '../../src/ledger/lease-database.ts'
-import { isLease, newLeaseId } from '../../src/ledger/lease-id.ts'
+import { newLeaseId } from '../../src/ledger/lease-id.ts'
 import { leaseTerms } from '../../src/ledger/lease-rounds.ts'
 import type { LeaseTime } from '../../src/ledger/lease-time.ts'
 import { LeasedEngine } from '../../src/ledger/leased-engine.ts'
@@ -268,7 +268,9 @@ class DatabaseLink implements LeaseDatabase {
   recall(subject: string, until: string): Promise<boolean> {
     return this.#call((database) => {
       database.recalls.set(subject, Date.parse(until) - startMs)
-      const leases = database.holdsOf((row, id) => isLease(id) && !row.owner.startsWith('journal'))
+      const leases = database.holdsOf(
+        (row, id) => id.startsWith('lease-') && !row.owner.startsWith('journal'),
+      )
       return leases.some(({ subjects, amount }) => amount > 0n && subjects.includes(subject))
     })
   }
