@@ -12,7 +12,7 @@ import { systemClock } from '../../src/platform/time/clock.ts'
 
 const log = pino({ level: 'silent' })
 
-interface TestEngineOptions extends Partial<Omit<LeasedEngineOptions, 'database' | 'spool'>> {
+export interface TestEngineOptions extends Partial<Omit<LeasedEngineOptions, 'database' | 'spool'>> {
   /** For transactions that a request waits for. */
   connection?: BatchConnection
   background?: BatchConnection
