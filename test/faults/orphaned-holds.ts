@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import { MemoryCluster } from '../../src/cluster/memory.ts'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
 import { ClusterNode } from '../../src/ledger/recovery.ts'
 import { closeDb, isPostgresUrl, openDb } from '../../src/platform/db/db.ts'
@@ -22,6 +23,7 @@ export async function settleOrphans({ databaseUrl }: FaultScenario): Promise<voi
     clock: systemClock,
     log: pino({ level: 'silent' }),
     settings: () => ({ ledger: { durability: 'strict' } }),
+    cluster: new MemoryCluster(),
   })
   await new ClusterNode(true).settleOrphans(db, ledger, isoNow(systemClock))
   await ledger.close()
