@@ -8,6 +8,7 @@ import { now, useLeaseScene } from '../../test/support/lease-scene.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
 import type { BatchConnection } from '../platform/db/batch.ts'
 import { PostgresBatchConnection } from '../platform/db/postgres-batch.ts'
+import type { AdmitOperation } from './engine.ts'
 import type { JournalLine } from './journal-line.ts'
 import { LeaseTakeover } from './lease-takeover.ts'
 import { processTime } from './lease-time.ts'
@@ -77,6 +78,45 @@ describe.if(databaseKinds.includes('postgres'))('what a node that fails leaves (
     await engine.flush()
     await durable
     expect(await findHolds(op.request.id)).toEqual([])
+    await engine.close()
+  })
+
+  test('I4 what is reserved for a node stays until the last of its rounds is written', async () => {
+    const connection = new PostgresBatchConnection(scene().url)
+    let isOut = false
+    const ended: unknown[] = []
+    const background: BatchConnection = {
+      transact: (work) =>
+        isOut
+          ? Promise.reject(new Error('no connection'))
+          : connection.transact((batch) =>
+              work({
+                rows: (statements) => batch.rows(statements),
+                run: (statements) => {
+                  const ends = statements.filter(({ sql }) => sql.startsWith('delete from ledger_journals'))
+                  ended.push(...ends.map(({ values }) => values[0]))
+                  return batch.run(statements)
+                },
+              }),
+            ),
+      close: () => connection.close(),
+    }
+    const engine = scene().openEngine({ nodeId: 'late', background, time: manualTime })
+    const ops = [1, 2].map(() => scene().admitWithinLease(engine, { owner: 'late', key: 6 }))
+    const [first, second] = (await Promise.all(ops)) as [AdmitOperation, AdmitOperation]
+    await engine.flush()
+    const before = await scene().readSpent(6)
+    await engine.run([scene().buildSettlement(first, 3n)], now)
+    isOut = true
+    await expect(Promise.resolve(engine.flush())).rejects.toThrow('no connection')
+    await engine.run([scene().buildSettlement(second, 4n)], now)
+    await takeOver()
+    isOut = false
+    await engine.flush()
+    expect(await scene().readSpent(6)).toBe(before + 7n)
+    expect(ended.length).toBeGreaterThan(0)
+    // Each journal ends once.
+    expect(new Set(ended).size).toBe(ended.length)
     await engine.close()
   })
 

@@ -288,7 +288,9 @@ export class LeaseRounds {
       },
       isoNow(clock),
     )
-    await database.forget(journal, isoNow(clock))
+    // Until then, what is reserved for the others stays.
+    const isLast = this.#rounds.every((other) => other === round || other.journal.id !== journal.id)
+    if (isLast) await database.forget(journal, isoNow(clock))
   }
 
   get #writer(): SettlementWriter {
