@@ -100,12 +100,12 @@ export async function openGateway(
   warnExposedSecret(config, log)
   const db = await openDatabase(config, { vault, log, queryTimeoutMs })
   const catalogState = await openCatalog({ config, settings, vault, log, db })
-  const [metrics, timer] = [new Metrics(), new CoarseTimer()]
+  const [metrics, timer, responseCache] = [new Metrics(), new CoarseTimer(), new ByteCache()]
   const node = new ClusterNode(!isPostgresUrl(config.databaseUrl))
-  const ledger = createLedger({ ...config, clock, log, nodeId: node.id, settings: () => gateway.settings })
-  setReadBarrier(db, () => ledger.flush())
-  const responseCache = new ByteCache()
   const sharedState = await openShared(config, { db, clock, log, node })
+  const ledgerState = { ...sharedState, clock, log, nodeId: node.id, settings: () => gateway.settings }
+  const ledger = createLedger({ ...config, ...ledgerState })
+  setReadBarrier(db, () => ledger.flush())
   registerGauges(metrics, { ledger, responseCache, ...sharedState }, () => gateway.connections)
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
   const gateway: Gateway = {
