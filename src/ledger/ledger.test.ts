@@ -276,7 +276,7 @@ test('R2 an admission that was given up while leases were recalled leaves no hol
   const engine = new RecallingEngine()
   const ledger = new Ledger(engine, systemClock, silent)
   const intervals = spyOn(globalThis, 'setInterval')
-  const admitting = ledger.admit(holdOf('gen-late')).catch((error: Error) => error.message)
+  const admitting = Promise.resolve(ledger.admit(holdOf('gen-late'))).catch((error: Error) => error.message)
   await engine.reached.promise
   const now = performance.now.bind(performance)
   const clock = spyOn(performance, 'now').mockImplementation(() => now() + 11_000)
