@@ -5,6 +5,7 @@ import {
   lastRequest,
   readJson,
   sendRequest,
+  waitForGenerations,
 } from './two-upstreams.ts'
 
 describeWithUpstreams('a request with tags', (bench) => {
@@ -68,5 +69,32 @@ describeWithUpstreams('a request with tags', (bench) => {
     const reply = await sendRequest(bench(), 'chat', { model: 'test/chat', metadata: { other: ['x'] } })
     expect(reply.status).toBe(400)
     expect((await readJson(reply)).error.param).toBe('metadata')
+  })
+
+  test('has them in its record and in the request log', async () => {
+    const reply = await sendRequest(bench(), 'chat', { model: 'test/chat' }, { headers })
+    const id = reply.headers.get('x-generation-id')
+    await sendRequest(bench(), 'chat', { model: 'test/chat' })
+    await sendRequest(bench(), 'chat', { model: 'test/nothing' }, { headers })
+    await bench().server.gateway.requestLog.rejected.flush(true)
+    const tags = ['app=mobile', 'env=prod', 'project=apollo', 'team=AI']
+    const { call } = bench().server
+    const { body } = await call('GET', `/generation?id=${id}`)
+    expect(body.data).toMatchObject({ tags, external_user: 'u-1' })
+    const list = async (filter: string) =>
+      (await call('GET', `/generations?${filter}`)).body.data as { tags: string[] }[]
+    expect((await list('tag=project=apollo')).map((row) => row.tags)).toEqual([tags, tags])
+    expect(await list('tag=project=apollo,env=prod&status=completed')).toHaveLength(1)
+    expect(await list('tag=project=apoll')).toEqual([])
+    expect(await list('external_user=u-1')).toHaveLength(2)
+  })
+
+  test('has the same tags in requests on its behalf, and in the generation of a cached reply', async () => {
+    const cached = { ...headers, 'x-service-cache': 'true' }
+    for (let at = 0; at < 2; at++)
+      await sendRequest(bench(), 'chat', { model: 'test/chat', temperature: 0 }, { headers: cached })
+    const rows = await waitForGenerations(bench(), 2)
+    expect(new Set(rows.map((row) => row.tags)).size).toBe(1)
+    expect(rows.at(-1)?.response_cache_source_id).not.toBeNull()
   })
 })

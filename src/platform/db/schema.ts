@@ -880,6 +880,7 @@ export interface RefusedRequestTable {
   app_url: string | null
   app_title: string | null
   external_user: string | null
+  tags: string | null
   request_id: string | null
   routing_plan_id: string | null
   /** Number of requests this row represents: more than one where too many were rejected to record each. */
