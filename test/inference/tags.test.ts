@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
+import { sha256 } from '../../src/platform/crypto/crypto.ts'
 import {
   clearGenerations,
   describeWithUpstreams,
@@ -96,5 +97,35 @@ describeWithUpstreams('a request with tags', (bench) => {
     const rows = await waitForGenerations(bench(), 2)
     expect(new Set(rows.map((row) => row.tags)).size).toBe(1)
     expect(rows.at(-1)?.response_cache_source_id).not.toBeNull()
+  })
+
+  test('follows the rules of its key and workspace at once', async () => {
+    const { server } = bench()
+    const { own, call } = server
+    const key = `/keys/${sha256(own.inferenceKey)}`
+    const change = async (path: string, tags: unknown) => {
+      const { status, body } = await call('PATCH', path, { body: { tags } })
+      return [status, status === 200 ? body.data.tags : body.error.param]
+    }
+    const send = async (init = {}) => {
+      const reply = await sendRequest(bench(), 'chat', { model: 'test/chat' }, init)
+      return [reply.status, reply.status === 200 ? '' : (await readJson(reply)).error.message]
+    }
+    const set = { team: 'search' }
+    expect(await change(`/workspaces/${own.workspace.id}`, { required: ['project'], set })).toEqual([
+      200,
+      { required: ['project'], forbidden: [], set },
+    ])
+    expect((await change(key, { forbidden: ['internal'] }))[0]).toBe(200)
+    expect(await send()).toEqual([400, expect.stringContaining('requires the tag "project"')])
+    const forbidden = { headers: { 'x-headgate-tags': 'project=a,internal' } }
+    expect(await send(forbidden)).toEqual([400, expect.stringContaining('forbids the tag "internal"')])
+    expect(await send({ headers: { 'x-headgate-tags': 'project=a,team=other' } })).toEqual([200, ''])
+    expect((await waitForGenerations(bench(), 1)).map(({ tags }) => tags)).toEqual(['project=a\nteam=search'])
+    expect(await change(key, { required: ['No name'] })).toEqual([400, 'tags.required.0'])
+    expect(await change(key, { forbidden: ['a'], set: { a: '1' } })).toEqual([400, 'tags.forbidden'])
+    expect(await change(key, null)).toEqual([200, null])
+    expect(await change(`/workspaces/${own.workspace.id}`, null)).toEqual([200, null])
+    expect(await send()).toEqual([200, ''])
   })
 })

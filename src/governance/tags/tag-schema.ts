@@ -1,5 +1,15 @@
 import { z } from 'zod'
-import { isTagName, isTagValue, maxNameLength, maxTags, maxValueLength, splitTag } from './tag.ts'
+import { decodeTagRules } from './rules.ts'
+import {
+  isTagName,
+  isTagValue,
+  maxNameLength,
+  maxTags,
+  maxValueLength,
+  nameRule,
+  splitTag,
+  valueRule,
+} from './tag.ts'
 
 export const tagList = z.array(z.string()).describe('`name=value`, sorted.')
 
@@ -20,3 +30,46 @@ export const tagFilter = z
   })
   .meta({ override: { type: 'string' }, examples: ['project=apollo'] })
   .describe('`name=value`, or several of them separated by commas: requests that have all of them.')
+
+const tagName = z
+  .string()
+  .refine(isTagName, nameRule)
+  .meta({ override: { pattern: '^[a-z0-9_.-]{1,64}$' } })
+const tagNames = z.array(tagName).max(maxTags)
+const tagValues = z
+  .record(
+    tagName,
+    z
+      .string()
+      .refine(isTagValue, valueRule)
+      .meta({ override: { minLength: 1, maxLength: maxValueLength } }),
+  )
+  .refine((set) => Object.keys(set).length <= maxTags, `must have at most ${maxTags} tags`)
+  .meta({ override: { maxProperties: maxTags } })
+
+/** The rules of a key or a workspace. */
+export const tagRulesBody = z
+  .strictObject({
+    required: tagNames.default([]).describe('Names that every request must have.'),
+    forbidden: tagNames.default([]).describe('Names that requests must not send.'),
+    set: tagValues.default({}).describe('Tags of every request, whatever the client sends.'),
+  })
+  .superRefine(({ forbidden, set }, context) => {
+    for (const name of forbidden)
+      if (Object.hasOwn(set, name))
+        context.addIssue({ code: 'custom', path: ['forbidden'], message: `"${name}" is also in set` })
+  })
+  .meta({ id: 'TagRulesInput' })
+
+export const tagRulesRecord = z
+  .strictObject({
+    required: z.array(z.string()),
+    forbidden: z.array(z.string()),
+    set: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'TagRules' })
+
+export function toTagRulesRecord(stored: string | null): z.input<typeof tagRulesRecord> | null {
+  const rules = decodeTagRules(stored)
+  return rules && { required: [...rules.required], forbidden: [...rules.forbidden], set: { ...rules.set } }
+}

@@ -58,6 +58,7 @@ import { clickhouseStream } from './064-clickhouse-stream.ts'
 import { limits } from './070-limits.ts'
 import { contentPacks } from './071-content-packs.ts'
 import { generationTags } from './072-generation-tags.ts'
+import { tagRules } from './073-tag-rules.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -122,4 +123,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '070-limits': limits,
   '071-content-packs': contentPacks,
   '072-generation-tags': generationTags,
+  '073-tag-rules': tagRules,
 }
