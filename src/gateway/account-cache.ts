@@ -16,6 +16,7 @@ import {
 import { scopedBuiltin } from '../governance/policy/guardrail.ts'
 import { listLimits, listMeterScopes } from '../governance/policy/limits.ts'
 import { loadLayers } from '../governance/policy/store.ts'
+import { combineTagRules, type TagRules } from '../governance/tags/rules.ts'
 import { type ApiKey, findKeyByHash, findKeyById } from '../identity/keys.ts'
 import { findMemberLimit } from '../identity/member-limits.ts'
 import { loadDefaultPlugins } from '../identity/organizations.ts'
@@ -62,6 +63,8 @@ export interface KeyContext {
   defaultSort: Sort | null
   /** Types of server tools that the workspace does not allow, such as `service:web_search`. */
   disabledServerTools: readonly string[]
+  /** The rules of the key and its workspace about tags; null if there are none. */
+  tagRules: TagRules | null
   logging: IoLoggingSettings | null
   /** Destinations that receive its finished requests. */
   destinations: readonly ExportSettings[]
@@ -192,6 +195,7 @@ async function loadKeyContext(db: Db, key: ApiKey, index: LimitIndex): Promise<K
     purchasedCredits: owner.purchased,
     freeSubject: owner.subject,
     ...defaults,
+    tagRules: combineTagRules(defaults.tagRules, key.tag_rules),
     defaultSort: sorts.find((sort) => sort === defaults.defaultSort) ?? null,
     defaultPlugins: plugins.filter(isDefaultPlugin),
     logging,

@@ -1,10 +1,12 @@
 import { beforeEach, expect, test } from 'bun:test'
+import { sha256 } from '../../src/platform/crypto/crypto.ts'
 import {
   clearGenerations,
   describeWithUpstreams,
   lastRequest,
   readJson,
   sendRequest,
+  waitForGenerations,
 } from './two-upstreams.ts'
 
 describeWithUpstreams('a request with tags', (bench) => {
@@ -68,5 +70,62 @@ describeWithUpstreams('a request with tags', (bench) => {
     const reply = await sendRequest(bench(), 'chat', { model: 'test/chat', metadata: { other: ['x'] } })
     expect(reply.status).toBe(400)
     expect((await readJson(reply)).error.param).toBe('metadata')
+  })
+
+  test('has them in its record and in the request log', async () => {
+    const reply = await sendRequest(bench(), 'chat', { model: 'test/chat' }, { headers })
+    const id = reply.headers.get('x-generation-id')
+    await sendRequest(bench(), 'chat', { model: 'test/chat' })
+    await sendRequest(bench(), 'chat', { model: 'test/nothing' }, { headers })
+    await bench().server.gateway.requestLog.rejected.flush(true)
+    const tags = ['app=mobile', 'env=prod', 'project=apollo', 'team=AI']
+    const { call } = bench().server
+    const { body } = await call('GET', `/generation?id=${id}`)
+    expect(body.data).toMatchObject({ tags, external_user: 'u-1' })
+    const list = async (filter: string) =>
+      (await call('GET', `/generations?${filter}`)).body.data as { tags: string[] }[]
+    expect((await list('tag=project=apollo')).map((row) => row.tags)).toEqual([tags, tags])
+    expect(await list('tag=project=apollo,env=prod&status=completed')).toHaveLength(1)
+    expect(await list('tag=project=apoll')).toEqual([])
+    expect(await list('external_user=u-1')).toHaveLength(2)
+  })
+
+  test('has the same tags in requests on its behalf, and in the generation of a cached reply', async () => {
+    const cached = { ...headers, 'x-service-cache': 'true' }
+    for (let at = 0; at < 2; at++)
+      await sendRequest(bench(), 'chat', { model: 'test/chat', temperature: 0 }, { headers: cached })
+    const rows = await waitForGenerations(bench(), 2)
+    expect(new Set(rows.map((row) => row.tags)).size).toBe(1)
+    expect(rows.at(-1)?.response_cache_source_id).not.toBeNull()
+  })
+
+  test('follows the rules of its key and workspace at once', async () => {
+    const { server } = bench()
+    const { own, call } = server
+    const key = `/keys/${sha256(own.inferenceKey)}`
+    const change = async (path: string, tags: unknown) => {
+      const { status, body } = await call('PATCH', path, { body: { tags } })
+      return [status, status === 200 ? body.data.tags : body.error.param]
+    }
+    const send = async (init = {}) => {
+      const reply = await sendRequest(bench(), 'chat', { model: 'test/chat' }, init)
+      return [reply.status, reply.status === 200 ? '' : (await readJson(reply)).error.message]
+    }
+    const set = { team: 'search' }
+    expect(await change(`/workspaces/${own.workspace.id}`, { required: ['project'], set })).toEqual([
+      200,
+      { required: ['project'], forbidden: [], set },
+    ])
+    expect((await change(key, { forbidden: ['internal'] }))[0]).toBe(200)
+    expect(await send()).toEqual([400, expect.stringContaining('requires the tag "project"')])
+    const forbidden = { headers: { 'x-headgate-tags': 'project=a,internal' } }
+    expect(await send(forbidden)).toEqual([400, expect.stringContaining('forbids the tag "internal"')])
+    expect(await send({ headers: { 'x-headgate-tags': 'project=a,team=other' } })).toEqual([200, ''])
+    expect((await waitForGenerations(bench(), 1)).map(({ tags }) => tags)).toEqual(['project=a\nteam=search'])
+    expect(await change(key, { required: ['No name'] })).toEqual([400, 'tags.required.0'])
+    expect(await change(key, { forbidden: ['a'], set: { a: '1' } })).toEqual([400, 'tags.forbidden'])
+    expect(await change(key, null)).toEqual([200, null])
+    expect(await change(`/workspaces/${own.workspace.id}`, null)).toEqual([200, null])
+    expect(await send()).toEqual([200, ''])
   })
 })

@@ -23,6 +23,18 @@ export function isTagValue(value: string): boolean {
   )
 }
 
+/** The tags of a record. */
+export function splitTags(stored: string | null): string[] {
+  return stored === null ? [] : stored.split('\n')
+}
+
+/** The value that stored tags have for a name. */
+export function findTagValue(stored: string | null, name: string): string | null {
+  for (const tag of splitTags(stored))
+    if (tag.startsWith(name) && tag[name.length] === '=') return tag.slice(name.length + 1)
+  return null
+}
+
 /** A tag as clients write it. */
 export interface Tag {
   name: string

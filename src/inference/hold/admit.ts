@@ -319,6 +319,7 @@ function buildDraft(gateway: Gateway, request: Routed, size: RequestSize): Draft
       user_agent: httpRequest.headers.get('user-agent')?.slice(0, maxAgentLength) ?? null,
       request_id: resolveRequestId(httpRequest),
       input_images: size.images,
+      tags: options.tags.length === 0 ? null : options.tags.join('\n'),
     },
     initialTarget: buildUpstreamTarget(gateway, first, ''),
     promptTokens: content.promptTokens,

@@ -2,6 +2,7 @@ import type { RouterStrategy } from '../../catalog/router-models.ts'
 import type { FormatNames } from '../../formats/reasoning-format.ts'
 import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
 import { listServiceHeaders } from '../../formats/synonyms.ts'
+import type { TagRules } from '../../governance/tags/rules.ts'
 import { noTags } from '../../governance/tags/tag.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
@@ -55,10 +56,11 @@ export function parseOptions(
   body: JsonObject,
   headers: Headers,
   defaultModel: string | null,
+  rules: TagRules | null = null,
 ): RequestOptions {
   const labels = findLabelHeaders(headers)
   const metadata = body.metadata === undefined ? undefined : asObject(body.metadata)
-  const { tags, droppedTags } = labels || metadata ? readTags(metadata, labels) : untagged
+  const { tags, droppedTags } = labels || metadata || rules ? readTags(metadata, labels, rules) : untagged
   return {
     models: parseModels(body, defaultModel),
     // Validated by the operation's schema; a preset's, when the preset was created.

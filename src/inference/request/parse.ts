@@ -63,7 +63,9 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   { startedAt, keyContext, format, content, presetId }: Parsed<F, C>,
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
-  const options = parseOptions(content.body, httpRequest.headers, keyContext.defaultModel)
+  // What another request makes has the tags of that one.
+  const rules = incoming.tags ? null : keyContext.tagRules
+  const options = parseOptions(content.body, httpRequest.headers, keyContext.defaultModel, rules)
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)

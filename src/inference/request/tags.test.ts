@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { combineTagRules, type TagRules } from '../../governance/tags/rules.ts'
 import { noTags } from '../../governance/tags/tag.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { parseOptions } from './options.ts'
@@ -95,6 +96,45 @@ describe('the tags of a request', () => {
     expect(
       tagsOf({ metadata: { tags: Array.from({ length: 200 }, (_, index) => `t${index}`) } }),
     ).toHaveLength(16)
+  })
+})
+
+describe('the rules of a key and its workspace', () => {
+  const rulesOf = (rules: Partial<TagRules>) =>
+    JSON.stringify({ required: [], forbidden: [], set: {}, ...rules })
+  const parseWith = (workspace: string | null, key: string | null, header: string) =>
+    parseOptions(
+      { model: 'm' },
+      new Headers({ 'x-headgate-tags': header }),
+      null,
+      combineTagRules(workspace, key),
+    )
+
+  test('set tags, whatever the client sends; those of the workspace count', () => {
+    const workspace = rulesOf({ set: { team: 'outer' }, required: ['team', 'project'] })
+    const key = rulesOf({ set: { team: 'inner', env: 'prod' } })
+    const { tags, droppedTags } = parseWith(workspace, key, 'project=a,team=mine,env=test')
+    expect(tags).toEqual(['env=prod', 'project=a', 'team=outer'])
+    expect(droppedTags).toEqual(['tag:env', 'tag:team'])
+  })
+
+  test('require and forbid names', () => {
+    const rules = rulesOf({ required: ['project'], forbidden: ['internal'] })
+    for (const [workspace, key] of [
+      [rules, null],
+      [null, rules],
+      [rules, rules],
+    ] as const) {
+      expect(() => parseWith(workspace, key, 'a=1')).toThrow('requires the tag "project"')
+      expect(() => parseWith(workspace, key, 'project=1,internal=1')).toThrow('forbids the tag "internal"')
+      expect(parseWith(workspace, key, 'project=1').tags).toEqual(['project=1'])
+    }
+  })
+
+  test('count towards the number of tags', () => {
+    const header = Array.from({ length: 16 }, (_, index) => `t${index}`).join(',')
+    const { tags, droppedTags } = parseWith(rulesOf({ set: { first: '1' } }), null, header)
+    expect([tags.length, tags.includes('first=1'), droppedTags]).toEqual([16, true, ['tag:t15']])
   })
 })
 

@@ -1,3 +1,4 @@
+import { addSetTags, assertTagsAllowed, type TagRules } from '../../governance/tags/rules.ts'
 import {
   isTagName,
   isTagValue,
@@ -41,11 +42,17 @@ export const labelHeaders: ReadonlySet<string> = new Set([
 const userEntries: ReadonlySet<string> = new Set(['user_id', '_user'])
 
 /** Reads the tags of a request. Our own header wins over the body, and the body over headers of other gateways. */
-export function readTags(metadata: JsonObject | undefined, headers: LabelHeaders | null): RequestTags {
+export function readTags(
+  metadata: JsonObject | undefined,
+  headers: LabelHeaders | null,
+  rules: TagRules | null,
+): RequestTags {
   const list = new TagList()
+  if (rules) addSetTags(list, rules)
   addOwnTags(list, headers?.get(tagsHeader))
   if (metadata) addMetadata(list, metadata)
   if (headers) addForeignTags(list, headers)
+  if (rules) assertTagsAllowed(list, rules)
   return { tags: list.list(), droppedTags: list.listDropped() }
 }
 

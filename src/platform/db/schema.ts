@@ -229,6 +229,8 @@ export interface WorkspaceTable {
   /** The URL that is notified of the end of a video job, unless the request names another one. */
   video_callback_url: string | null
   sealed_video_secret: string | null
+  /** JSON: the rules about the tags of its requests. */
+  tag_rules: string | null
   created_by: string | null
   created_at: string
   updated_at: string | null
@@ -297,6 +299,8 @@ export interface ApiKeyTable {
   workspace_ids: Generated<string | null>
   /** The name of the tier whose limits apply to it. */
   tier: Generated<string | null>
+  /** JSON: the rules about the tags of its requests. */
+  tag_rules: string | null
   created_at: string
   updated_at: string | null
 }
@@ -880,6 +884,7 @@ export interface RefusedRequestTable {
   app_url: string | null
   app_title: string | null
   external_user: string | null
+  tags: string | null
   request_id: string | null
   routing_plan_id: string | null
   /** Number of requests this row represents: more than one where too many were rejected to record each. */

@@ -7,6 +7,8 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { findDefaultTier, requireTier } from '../../../governance/limits/tier-store.ts'
 import { computeEffectivePolicy } from '../../../governance/policy/effective.ts'
 import { loadLayers } from '../../../governance/policy/store.ts'
+import { encodeTagRules } from '../../../governance/tags/rules.ts'
+import { tagRulesBody } from '../../../governance/tags/tag-schema.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { type ApiKey, createKey, deleteKey, lockKeyOwners, type NewKey } from '../../../identity/keys.ts'
@@ -63,6 +65,7 @@ const createBody = z.strictObject({
   limit: usdAmount.nullish(),
   limit_reset: limitReset.nullish(),
   include_byok_in_limit: z.boolean().optional(),
+  tags: tagRulesBody.nullish().describe('Rules about the tags of its requests; null removes them.'),
   expires_at: utcTimestamp.nullish(),
   workspace_id: z.uuid().optional(),
   creator_user_id: z.string().min(1).nullish(),
@@ -77,6 +80,7 @@ const updateBody = z.strictObject({
   limit_reset: limitReset.nullish(),
   include_byok_in_limit: z.boolean().optional(),
   tier: tierName.nullish(),
+  tags: tagRulesBody.nullish().describe('Rules about the tags of its requests; null removes them.'),
 })
 
 const getCurrentKey = defineOperation({
@@ -187,6 +191,7 @@ const createApiKey = defineOperation({
       limitReset: body.limit_reset ?? null,
       includeByokInLimit: body.include_byok_in_limit ?? false,
       expiresAt: body.expires_at ?? null,
+      tagRules: encodeTagRules(body.tags ?? null),
       externalUser: body.external?.user ?? null,
       externalSecret: body.external?.api_key ?? null,
       tier:
@@ -237,6 +242,7 @@ const updateApiKey = defineOperation({
       ...(body.name !== undefined && { name: body.name }),
       ...(body.disabled !== undefined && { disabled: toFlag(body.disabled) }),
       ...(body.limit !== undefined && { limit_nanos: body.limit }),
+      ...(body.tags !== undefined && { tag_rules: encodeTagRules(body.tags) }),
       ...(body.limit_reset !== undefined && { limit_reset: body.limit_reset }),
       ...(body.include_byok_in_limit !== undefined && {
         include_byok_in_limit: toFlag(body.include_byok_in_limit),

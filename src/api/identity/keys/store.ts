@@ -65,7 +65,10 @@ function conditionsOf(visible: VisibleKeys): RawBuilder<boolean>[] {
 }
 
 export type KeyChanges = Partial<
-  Pick<ApiKey, 'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit' | 'tier'>
+  Pick<
+    ApiKey,
+    'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit' | 'tier' | 'tag_rules'
+  >
 >
 
 /** Locks a key, like `tryLockWorkspace`: undefined once it is deleted. */

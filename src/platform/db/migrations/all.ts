@@ -57,6 +57,8 @@ import { monthlyGenerations } from './062-monthly-generations.ts'
 import { clickhouseStream } from './064-clickhouse-stream.ts'
 import { limits } from './070-limits.ts'
 import { contentPacks } from './071-content-packs.ts'
+import { generationTags } from './072-generation-tags.ts'
+import { tagRules } from './073-tag-rules.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -120,4 +122,6 @@ export const migrations: Record<string, SchemaMigration> = {
   '064-clickhouse-stream': clickhouseStream,
   '070-limits': limits,
   '071-content-packs': contentPacks,
+  '072-generation-tags': generationTags,
+  '073-tag-rules': tagRules,
 }
