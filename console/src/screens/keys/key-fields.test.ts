@@ -24,6 +24,7 @@ const key: ApiKey = {
   expires_at: '2026-06-01T23:59:59Z',
   external_user: null,
   creator_user_id: 'user_ada',
+  tier: null,
   workspace_id: 'workspace',
 }
 
