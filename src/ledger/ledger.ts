@@ -239,7 +239,7 @@ export class Ledger {
       // Also what ran in a batch that failed, and then without the operations at fault.
       this.#executing.delete(queued)
       const result = results[index++] ?? null
-      if (result === 'recalling') this.#defer([queued])
+      if (result === 'recalling') this.#deferred.add([queued])
       else if (durable && queued.op.op === 'settle') queued.result = result
       else this.#finish(queued, result)
     }
@@ -282,15 +282,8 @@ export class Ledger {
     const unreadable = batch.filter(({ op }) => ops.has(op))
     const rest = batch.filter(({ op }) => !ops.has(op))
     for (const queued of unreadable) this.#executing.delete(queued)
-    this.#defer(unreadable)
+    this.#deferred.add(unreadable)
     if (rest.length > 0) await this.#runBatch(rest)
-  }
-
-  /** Runs operations again later. The release of an admission that was given up is queued already: it must be the last. */
-  #defer(operations: readonly QueuedOperation[]): void {
-    const isGivenUp = ({ op, deadline }: QueuedOperation) =>
-      deadline === Number.POSITIVE_INFINITY && listAdmissions(op).length > 0
-    this.#deferred.add(operations.filter((queued) => !isGivenUp(queued)))
   }
 
   /** Operations stay queued until they succeed. */

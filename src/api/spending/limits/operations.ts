@@ -1,26 +1,17 @@
 import { z } from 'zod'
 import { transact } from '../../../access/transact.ts'
-import { limitWindows } from '../../../governance/limits/limit-rule.ts'
-import {
-  deleteLimit,
-  findLimit,
-  insertLimit,
-  type LimitRow,
-  listLimitRows,
-  updateLimit,
-} from '../../../governance/limits/store.ts'
+import { findLimit, type LimitRow, listLimitRows, updateLimit } from '../../../governance/limits/store.ts'
 import { requireTier } from '../../../governance/limits/tier-store.ts'
 import { defineOperation } from '../../../http/operation.ts'
-import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { findKey } from '../../../identity/keys.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
 import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
-import { newUuid } from '../../../platform/crypto/ids.ts'
-import { encodeList, toFlag } from '../../../platform/db/values.ts'
+import { toFlag } from '../../../platform/db/values.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
-import { createLimitBody, encodeAmount, limitRecord, updateLimitBody } from './record.ts'
-import { resolveOwners, toLimitRecord } from './store.ts'
+import { createLimitRow, deleteLimitRow, describeLimit, prepareLimit, requireAmount } from './changes.ts'
+import { createLimitBody, limitRecord, updateLimitBody } from './record.ts'
+import { toLimitRecord } from './store.ts'
 import { limitUsage, loadLimitUsage } from './usage.ts'
 
 const tag = 'Limits'
@@ -111,32 +102,11 @@ const createLimit = defineOperation({
   response: limitResponse,
   handle: async ({ gateway, caller, scope, body, httpRequest }) => {
     const { organizationId } = caller
-    const { match, measure } = body
-    const window = resolveWindow(measure, body.window)
-    const owners = await resolveOwners(gateway.db, organizationId, match)
-    assertWithinScope(scope, { workspaceId: owners.workspace_id })
-    const row = await transact({ gateway, caller, httpRequest }, async (tx, record) => {
-      await lockOrganization(tx, organizationId)
-      const created = await insertLimit(tx, gateway.clock, {
-        id: newUuid(),
-        organization_id: organizationId,
-        name: body.name,
-        measure,
-        period: window,
-        amount: requireAmount(measure, body.amount),
-        include_byok: toFlag(body.include_byok),
-        enabled: toFlag(body.enabled),
-        ...owners,
-        end_user: match.end_user ?? null,
-        tags: encodeList(match.tags ?? []) ?? '[]',
-        models: encodeList(match.models ?? []) ?? '[]',
-        providers: encodeList(match.providers ?? []) ?? '[]',
-        per: encodeList(body.per) ?? '[]',
-      })
-      await assertWithinCeiling(tx, gateway.settings.ceilings, 'limits', organizationId)
-      record({ action: 'limit.create', ...describeLimit(created), after: { ...created } })
-      return created
-    })
+    const prepared = await prepareLimit(gateway.db, organizationId, body)
+    assertWithinScope(scope, { workspaceId: prepared.workspace_id })
+    const row = await transact({ gateway, caller, httpRequest }, (tx, record) =>
+      createLimitRow({ gateway, tx, record }, prepared),
+    )
     return { data: await toLimitRecord(gateway.db, row) }
   },
 })
@@ -205,8 +175,7 @@ const deleteLimitOperation = defineOperation({
   handle: ({ gateway, caller, scope, params, httpRequest }) =>
     transact({ gateway, caller, httpRequest }, async (tx, record) => {
       const row = requireReachable(await findLimit(tx, caller.organizationId, params.id), scope)
-      await deleteLimit(tx, row.id)
-      record({ action: 'limit.delete', ...describeLimit(row), before: { ...row } })
+      await deleteLimitRow({ tx, record }, row)
       return { deleted: true as const }
     }),
 })
@@ -224,26 +193,4 @@ function requireReachable(row: LimitRow | undefined, scope: Scope): LimitRow {
   if (!row) throw gatewayError('not_found', 'The limit does not exist.')
   assertWithinScope(scope, { workspaceId: row.workspace_id })
   return row
-}
-
-type CreateBody = z.output<typeof createLimitBody>
-
-function resolveWindow(measure: CreateBody['measure'], window: CreateBody['window']): string | null {
-  if (measure === 'concurrent_requests') {
-    if (window) throw invalidFieldError('window', 'must be null for concurrent_requests')
-    return null
-  }
-  if (!window) throw invalidFieldError('window', `is required: one of ${limitWindows.join(', ')}`)
-  return window
-}
-
-function requireAmount(measure: CreateBody['measure'], amount: number): bigint {
-  const encoded = encodeAmount(measure, amount)
-  if (encoded === undefined)
-    throw invalidFieldError('amount', measure === 'usd' ? 'is too large' : 'must be a whole number')
-  return encoded
-}
-
-function describeLimit({ id, name, workspace_id }: LimitRow) {
-  return { target: { type: 'limit' as const, id, name }, workspaceId: workspace_id }
 }
