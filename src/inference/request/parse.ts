@@ -5,6 +5,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { newTimeOrderedHex } from '../../platform/crypto/ids.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { Funds } from '../hold/funds.ts'
+import { newAttempts } from './attempts.ts'
 import { RequestContent } from './content.ts'
 import type {
   IncomingRequest,
@@ -104,17 +105,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     plan: null,
     limits: null,
     hold: null,
-    attempts: {
-      failed: [],
-      lastStartedAt: startedAt,
-      isOpen: false,
-      span: null,
-      replySpan: null,
-      candidate: null,
-      translation: null,
-      transcript: null,
-      firstTokenMs: null,
-    },
+    attempts: newAttempts(startedAt),
     settling: null,
   }
   if (state.work || outerFunds) state.funds = new Funds(state, state.work?.bill ?? null, outerFunds ?? null)
