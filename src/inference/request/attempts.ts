@@ -51,20 +51,6 @@ export interface Attempts {
   firstTokenMs: number | null
 }
 
-export function newAttempts(startedAt: number): Attempts {
-  return {
-    failed: [],
-    lastStartedAt: startedAt,
-    isOpen: false,
-    span: null,
-    replySpan: null,
-    candidate: null,
-    translation: null,
-    transcript: null,
-    firstTokenMs: null,
-  }
-}
-
 /** The end of a request: its status, its charge and its reply. */
 export interface Outcome {
   status: GenerationStatus

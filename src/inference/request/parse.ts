@@ -5,7 +5,6 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { newTimeOrderedHex } from '../../platform/crypto/ids.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { Funds } from '../hold/funds.ts'
-import { newAttempts } from './attempts.ts'
 import { RequestContent } from './content.ts'
 import type {
   IncomingRequest,
@@ -105,7 +104,17 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     plan: null,
     limits: null,
     hold: null,
-    attempts: newAttempts(startedAt),
+    attempts: {
+      failed: [],
+      lastStartedAt: startedAt,
+      isOpen: false,
+      span: null,
+      replySpan: null,
+      candidate: null,
+      translation: null,
+      transcript: null,
+      firstTokenMs: null,
+    },
     settling: null,
   }
   if (state.work || outerFunds) state.funds = new Funds(state, state.work?.bill ?? null, outerFunds ?? null)
