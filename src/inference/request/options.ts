@@ -52,12 +52,20 @@ const untagged: RequestTags = { tags: noTags, droppedTags: noTags }
 const maxFallbacks = 3
 const maxLabelLength = 256
 
+/** What is set for the requests of a key. */
+interface KeyDefaults {
+  defaultModel: string | null
+  tagRules: TagRules | null
+}
+
+/** `outerTags`: what another request makes has the tags of that one. */
 export function parseOptions(
   body: JsonObject,
   headers: Headers,
-  defaultModel: string | null,
-  rules: TagRules | null = null,
+  { defaultModel, tagRules }: KeyDefaults,
+  outerTags?: readonly string[],
 ): RequestOptions {
+  const rules = outerTags ? null : tagRules
   const labels = findLabelHeaders(headers)
   const metadata = body.metadata === undefined ? undefined : asObject(body.metadata)
   const { tags, droppedTags } = labels || metadata || rules ? readTags(metadata, labels, rules) : untagged
@@ -75,7 +83,7 @@ export function parseOptions(
         asString(metadata?.user_id) ??
         (labels && readForeignUser(labels)),
     ),
-    tags,
+    tags: outerTags ?? tags,
     droppedTags,
     app: {
       url: sanitizeLabel(headers.get('http-referer')),

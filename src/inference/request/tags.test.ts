@@ -4,8 +4,10 @@ import { noTags } from '../../governance/tags/tag.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { parseOptions } from './options.ts'
 
+const noDefaults = { defaultModel: null, tagRules: null }
+
 function parse(body: JsonObject, headers: Record<string, string> = {}) {
-  const { tags, droppedTags, user } = parseOptions({ model: 'm', ...body }, new Headers(headers), null)
+  const { tags, droppedTags, user } = parseOptions({ model: 'm', ...body }, new Headers(headers), noDefaults)
   return { tags, droppedTags, user }
 }
 
@@ -103,12 +105,10 @@ describe('the rules of a key and its workspace', () => {
   const rulesOf = (rules: Partial<TagRules>) =>
     JSON.stringify({ required: [], forbidden: [], set: {}, ...rules })
   const parseWith = (workspace: string | null, key: string | null, header: string) =>
-    parseOptions(
-      { model: 'm' },
-      new Headers({ 'x-headgate-tags': header }),
-      null,
-      combineTagRules(workspace, key),
-    )
+    parseOptions({ model: 'm' }, new Headers({ 'x-headgate-tags': header }), {
+      defaultModel: null,
+      tagRules: combineTagRules(workspace, key),
+    })
 
   test('set tags, whatever the client sends; those of the workspace count', () => {
     const workspace = rulesOf({ set: { team: 'outer' }, required: ['team', 'project'] })
