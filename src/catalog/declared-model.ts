@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { attemptPolicyFields } from '../formats/schema/attempt-policy.ts'
 import {
   categories,
   dataRegions,
@@ -161,6 +162,7 @@ export const declaredEndpoint = z.strictObject({
   video: videoCapabilities.optional(),
   speech: speechTraits.optional(),
   transcription: transcriptionTraits.optional(),
+  ...attemptPolicyFields,
 })
 
 /** Parameters that every OpenAI-compatible server supports; tools are not among them. */
@@ -204,6 +206,7 @@ export const declaredModel = z.strictObject({
   video: videoCapabilities.optional(),
   speech: speechTraits.optional(),
   transcription: transcriptionTraits.optional(),
+  ...attemptPolicyFields,
   endpoints: z.array(declaredEndpoint).min(1),
 })
 

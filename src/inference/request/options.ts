@@ -4,6 +4,7 @@ import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
 import { listServiceHeaders } from '../../formats/synonyms.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { type AttemptOptions, parseAttemptOptions, timeoutHeader } from './attempt-options.ts'
 
 /** Options of serving a request, as opposed to the content that is sent to the model. */
 export interface RequestOptions {
@@ -22,6 +23,8 @@ export interface RequestOptions {
   wantsMetadata: boolean
   /** The names of reasoning formats in the reply. */
   reasoningFormatNames: FormatNames
+  /** What the request says about its attempts; null if nothing. */
+  attempts: AttemptOptions | null
 }
 
 /** A router model, and the models it was replaced by. */
@@ -40,10 +43,12 @@ export function parseOptions(
   headers: Headers,
   defaultModel: string | null,
 ): RequestOptions {
+  // Validated by the operation's schema; a preset's, when the preset was created.
+  const preferences = (asObject(body.provider) ?? noPreferences) as ProviderPreferences
+  const timeout = headers.get(timeoutHeader)
   return {
     models: parseModels(body, defaultModel),
-    // Validated by the operation's schema; a preset's, when the preset was created.
-    preferences: (asObject(body.provider) ?? {}) as ProviderPreferences,
+    preferences,
     sessionId: sanitizeLabel(
       asString(body.session_id) ?? findHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
     ),
@@ -60,8 +65,12 @@ export function parseOptions(
     strict: headers.get('x-headgate-strict') === 'true',
     wantsMetadata: findHeader(headers, metadataHeaders)?.toLowerCase() === 'enabled',
     reasoningFormatNames: headers.get('x-headgate-reasoning-formats') === 'neutral' ? 'neutral' : 'sdk',
+    attempts:
+      timeout === null && preferences === noPreferences ? null : parseAttemptOptions(preferences, timeout),
   }
 }
+
+const noPreferences: ProviderPreferences = {}
 
 const sessionHeaders = [
   'x-session-id',

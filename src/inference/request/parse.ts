@@ -82,7 +82,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     id,
     at: gateway.clock.now(),
     startedAt,
-    timeLimitMs: null,
+    timeLimitMs: options.attempts?.timeLimitMs ?? null,
     spans: gateway.tracer || isExported ? recordSpans(gateway, httpRequest, startedAt, isExported) : null,
     isNested: incoming.isNested ?? false,
     outer: incoming.outer ?? null,

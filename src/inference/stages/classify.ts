@@ -98,6 +98,7 @@ async function createRequest(
       preferences: { data_collection, zdr },
       strict: false,
       wantsMetadata: false,
+      attempts: null,
     },
     logsContent: false,
     exportTargets: exportTargets && { ...exportTargets, includesContent: false },

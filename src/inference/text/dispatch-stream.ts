@@ -3,6 +3,7 @@ import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
 import { timeoutError, unexpectedReplyError } from '../failures/errors.ts'
 import { RedactedFrames } from '../failures/redact-secrets.ts'
+import type { IdleLimit } from '../reply/client-texts.ts'
 import { EventEncoder } from '../reply/event-encoder.ts'
 import { createRelay } from '../reply/relay.ts'
 import { EventStream, type ReplyStream, type StreamLimits, UpstreamStream } from '../reply/reply-stream.ts'
@@ -27,13 +28,14 @@ export interface OpenedStream {
   pending: string
   /** The error with which a transform has already refused the reply; null if none has. */
   refusal: GatewayError | null
+  /** The longest time between two events with content, and whether the request has set it. */
+  idle: IdleLimit
 }
 
 /** The stream of the first candidate whose reply has begun. */
 export function dispatchStream(gateway: Gateway, request: Admitted<InferenceRequest>): Promise<OpenedStream> {
-  const { limits } = gateway.settings
   return dispatchText(gateway, request, async (exchange, attempt) => {
-    exchange.setTimeout(limits.first_byte)
+    exchange.setTimeout(exchange.limits.first_byte)
     const loop = request.work ? createLoop({ gateway, request, exchange }) : null
     const stream = await openStream(gateway, exchange, attempt, request, loop)
     const buffered = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
@@ -41,7 +43,8 @@ export function dispatchStream(gateway: Gateway, request: Admitted<InferenceRequ
     if (candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
     request.attempts.translation = describeTranslation(translation)
     request.content.releaseText()
-    return { stream, ...buffered }
+    const idle = { ms: exchange.limits.idle, isRequested: exchange.isIdleRequested }
+    return { stream, ...buffered, idle }
   })
 }
 
@@ -100,8 +103,8 @@ async function bufferUntilContent(
   stream: ReplyStream,
   maxPending: number,
 ): Promise<Pick<OpenedStream, 'pending' | 'refusal'>> {
-  const { first_byte, first_content, idle, total } = gateway.settings.limits
-  const deadline = gateway.timer.now() + first_content
+  const { first_byte, first_content, idle, total } = exchange.limits
+  const deadline = Math.min(gateway.timer.now() + first_content, exchange.contentDueAt)
   let pending = ''
   for (let timeout = first_byte; ; timeout = idle) {
     const remaining = deadline - gateway.timer.now()

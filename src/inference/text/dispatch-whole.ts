@@ -19,9 +19,8 @@ export function dispatchWhole(
   gateway: Gateway,
   request: Admitted<InferenceRequest>,
 ): Promise<AcceptedAttempt<WholeReply>> {
-  const { limits } = gateway.settings
   return dispatchText(gateway, request, async (exchange, attempt) => {
-    exchange.setTimeout(limits.whole_reply)
+    exchange.setTimeout(exchange.limits.whole_reply)
     const loop = request.work ? createLoop({ gateway, request, exchange }) : null
     const replying = loop ? runLoop(loop, attempt) : fetchReply(gateway, exchange, attempt, request)
     if (attempt.candidate.endpoint.provider.billsAbandoned)
@@ -38,7 +37,7 @@ async function runLoop(loop: ToolLoop, attempt: Attempt): Promise<WholeReply> {
   const first = await openEvents(gateway, exchange, request, attempt)
   const turn = new Turn(gateway, exchange, attempt.candidate, first)
   await turn.bufferAll()
-  exchange.setTimeout(gateway.settings.limits.total)
+  exchange.setTimeout(exchange.limits.total)
   const events: ReplyEvent[] = []
   for await (const event of loop.run(turn)) events.push(event)
   return processEvents(events, null, attempt.pipeline, request.format.replyCodec.replyLimits)

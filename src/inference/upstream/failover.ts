@@ -3,7 +3,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import { traceHeader } from '../../platform/tracing/trace-parent.ts'
-import { ClientDisconnectedError, UpstreamError } from '../failures/errors.ts'
+import { ClientDisconnectedError, timeoutError, UpstreamError } from '../failures/errors.ts'
 import { isPlainCode, isRequestFault, toClientError, toFailedAttempt } from '../failures/failure.ts'
 import { rateLimitedError } from '../plan/plan.ts'
 import type { AttemptedTranslation } from '../request/attempts.ts'
@@ -11,6 +11,8 @@ import type { RequestState, Routed } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { acceptAttempt, beginAttempt, failAttempt } from './attempt-span.ts'
 import { UpstreamExchange } from './exchange.ts'
+import { maxAttempts, shouldRetry } from './retry.ts'
+import { limitTime } from './time-limits.ts'
 
 /** The functions that send one kind of request to a candidate. */
 export interface AttemptStages<Q, T extends AttemptedTranslation, R> {
@@ -31,10 +33,12 @@ export async function withFailover<Q extends Routed, T extends AttemptedTranslat
 ): Promise<R> {
   const { candidates } = request.plan
   const { failed } = request.attempts
-  const timeLimitMs = request.timeLimitMs ?? gateway.settings.limits.total
+  const { total } = gateway.settings.limits
+  const timeLimitMs = Math.min(request.timeLimitMs ?? total, total)
   let encodingError: GatewayError | null = null
   for (const candidate of candidates) {
-    if (failed.length >= maxAttempts || performance.now() - request.startedAt > timeLimitMs) break
+    if (failed.length >= maxAttempts) break
+    if (performance.now() - request.startedAt > timeLimitMs) throw timeLimitError(candidate, request)
     if (!shouldTry(gateway, request, candidate)) continue
     if (request.content.received.isLarge) await yieldToEventLoop()
     const translation = tryTranslate(gateway, request, stages, candidate)
@@ -43,12 +47,10 @@ export async function withFailover<Q extends Routed, T extends AttemptedTranslat
       encodingError ??= translation
       continue
     }
-    const reply = await tryCandidate(gateway, request, stages, { candidate, translation, isRetry: false })
+    let reply = await tryCandidate(gateway, request, stages, { candidate, translation, isRetry: false })
+    for (let retries = 0; !reply && (await shouldRetry(gateway, request, candidate, retries)); retries++)
+      reply = await tryCandidate(gateway, request, stages, { candidate, translation, isRetry: true })
     if (reply) return reply.value
-    const isLast = candidate === candidates.at(-1)
-    if (!isLast || !shouldRetry(gateway, request, candidate)) continue
-    const retried = await tryCandidate(gateway, request, stages, { candidate, translation, isRetry: true })
-    if (retried) return retried.value
   }
   if (failed.length > 0) throw toClientError(failed)
   if (encodingError) throw encodingError
@@ -56,6 +58,13 @@ export async function withFailover<Q extends Routed, T extends AttemptedTranslat
     gateway,
     request.options.models,
     candidates.map(({ id }) => id),
+  )
+}
+
+/** The time for all attempts has passed: the last of them failed, or none could be made. */
+function timeLimitError(candidate: Candidate, { attempts: { failed }, startedAt }: Routed): GatewayError {
+  return toClientError(
+    failed.length > 0 ? failed : [toFailedAttempt(candidate, timeoutError().failure, startedAt, false)],
   )
 }
 
@@ -98,6 +107,8 @@ async function tryCandidate<T extends AttemptedTranslation, R>(
   const health = gateway.routing.health.getOrCreate(candidate.id)
   health.recordStart(gateway.clock.now(), isRetry)
   const exchange = new UpstreamExchange(httpRequest.signal, gateway)
+  if (candidate.endpoint.attempts || request.timeLimitMs !== null || request.options.attempts)
+    limitTime(gateway, request, candidate, exchange)
   if (request.spans || httpRequest.headers.has(traceHeader)) beginAttempt(request, candidate, exchange)
   try {
     const value = await stages.execute(exchange, candidate, translation)
@@ -108,7 +119,8 @@ async function tryCandidate<T extends AttemptedTranslation, R>(
     if (!(error instanceof UpstreamError)) throw error
     attempts.isOpen = false
     const failure = capRetryAfter(gateway, error.failure)
-    if (candidate.endpoint.provider.failsOnRequest) health.releaseTrial()
+    if (candidate.endpoint.provider.failsOnRequest || exchange.isRequestedTimeout(failure))
+      health.releaseTrial()
     else {
       health.recordFailure(gateway.clock.now(), failure)
       gateway.routing.sharing?.reportFailure(candidate.id, health, failure.kind)
@@ -130,9 +142,6 @@ function capRetryAfter({ settings }: Gateway, failure: UpstreamFailure): Upstrea
   return { ...failure, retryAfterMs: cooldown, isRetryAfterCut: true }
 }
 
-/** BYOK keys can make a plan of any length. */
-const maxAttempts = 20
-
 /**
  * Whether a candidate is still usable: other requests may have hit a rate limit or ejected an endpoint since the plan
  * was made.
@@ -149,19 +158,6 @@ function shouldTry({ routing, clock }: Gateway, request: Routed, candidate: Cand
     const other = routing.health.find(id)
     return other !== null && (other.isCoolingDown(now) || other.isEjected(now))
   })
-}
-
-/** Statuses of providers that have not processed the request. After a broken connection that is unknown. */
-const retryableStatuses: ReadonlySet<number | null> = new Set([502, 503, 529])
-
-/** Whether the last candidate is retried: once, unless it sent `Retry-After` or its retry budget is used up. */
-function shouldRetry({ routing }: Gateway, request: RequestState, { id }: Candidate): boolean {
-  const failure = request.attempts.failed.at(-1)?.failure
-  if (!failure || !retryableStatuses.has(failure.status) || failure.retryAfterMs !== undefined) return false
-  return (
-    request.options.preferences.allow_fallbacks !== false &&
-    routing.health.getOrCreate(id).consumeRetryBudget()
-  )
 }
 
 /** Logs a failure without the provider's message, which may quote the prompt. */
