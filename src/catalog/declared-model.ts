@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { attemptPolicyFields } from '../formats/schema/attempt-policy.ts'
+import { reasonFallbacks } from '../formats/schema/fallbacks.ts'
 import {
   categories,
   dataRegions,
@@ -207,6 +208,8 @@ export const declaredModel = z.strictObject({
   speech: speechTraits.optional(),
   transcription: transcriptionTraits.optional(),
   ...attemptPolicyFields,
+  /** The models that serve a request which this one cannot, by reason. */
+  fallbacks: reasonFallbacks.optional(),
   endpoints: z.array(declaredEndpoint).min(1),
 })
 

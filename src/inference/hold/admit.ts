@@ -18,7 +18,7 @@ import type { Exclusion } from '../routing/prepare.ts'
 import { holdGraceMs } from './extension.ts'
 import { limitError } from './limit-error.ts'
 
-interface AdmitOptions {
+export interface AdmitOptions {
   /** Settles the hold: this node, or a job. */
   owner?: string
   /** Worst-case cost of the steps of plugins and tools, besides the first turn; null if there are none. */

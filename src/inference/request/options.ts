@@ -1,9 +1,11 @@
 import type { RouterStrategy } from '../../catalog/router-models.ts'
 import type { FormatNames } from '../../formats/reasoning-format.ts'
+import { type ReasonFallbacks, reasonFallbacks } from '../../formats/schema/fallbacks.ts'
 import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
 import { listServiceHeaders } from '../../formats/synonyms.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { flattenIssues } from '../../platform/validation/validation-issues.ts'
 import { type AttemptOptions, parseAttemptOptions, timeoutHeader } from './attempt-options.ts'
 
 /** Options of serving a request, as opposed to the content that is sent to the model. */
@@ -25,6 +27,8 @@ export interface RequestOptions {
   reasoningFormatNames: FormatNames
   /** What the request says about its attempts; null if nothing. */
   attempts: AttemptOptions | null
+  /** Models by the reason for which they are tried; null if the request names none by reason. */
+  fallbacks: ReasonFallbacks | null
 }
 
 /** A router model, and the models it was replaced by. */
@@ -67,6 +71,7 @@ export function parseOptions(
     reasoningFormatNames: headers.get('x-headgate-reasoning-formats') === 'neutral' ? 'neutral' : 'sdk',
     attempts:
       timeout === null && preferences === noPreferences ? null : parseAttemptOptions(preferences, timeout),
+    fallbacks: body.fallbacks === undefined ? null : parseReasonFallbacks(body.fallbacks),
   }
 }
 
@@ -114,6 +119,15 @@ function parseModels(body: JsonObject, defaultModel: string | null): string[] {
   if (models.length > 0) return models
   if (defaultModel) return [defaultModel]
   throw invalidFieldError('model', 'is required, because the workspace has no default model')
+}
+
+/** A list is for any reason. */
+function parseReasonFallbacks(value: unknown): ReasonFallbacks | null {
+  if (value === null || Array.isArray(value)) return null
+  const { success, data, error } = reasonFallbacks.safeParse(value)
+  if (success) return data
+  const [issue] = flattenIssues(error)
+  throw invalidFieldError(['fallbacks', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'is not valid')
 }
 
 const noModels: readonly string[] = []

@@ -111,6 +111,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
       translation: null,
       transcript: null,
       firstTokenMs: null,
+      fallbacks: null,
     },
     settling: null,
   }

@@ -44,6 +44,7 @@ export const exclusionReasonTexts: Record<BuiltInReason, string> = {
   ejected: 'It failed repeatedly and is ejected for a while.',
   allow_fallbacks: '`allow_fallbacks: false` limits the request to its first choice, or to `order`.',
   price_unknown: 'Its price is unknown, and the key has a spending limit.',
+  budget: 'A spending limit does not allow what the request may cost at the models that were requested.',
 }
 
 const guardrailPrefix = 'guardrail:'

@@ -24,6 +24,7 @@ import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import { buildUpstreamTarget, findEndpointForTier, pricingOf } from '../hold/admit.ts'
 import { remainingHold } from '../hold/extend-hold.ts'
+import { releaseExtensions } from '../hold/request-hold.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
 import type { Outcome } from '../request/attempts.ts'
 import type { Admitted, RequestState } from '../request/inference-request.ts'
@@ -192,6 +193,7 @@ async function settleRequest(
     await settle(gateway, settlement, request)
   } finally {
     if (request.hold.funds) await request.hold.funds.close(gateway)
+    if (request.hold.extensions) await releaseExtensions(gateway, request, request.hold.extensions)
   }
   if (candidate && work) recordLateLines(gateway, request.id, work, lines.length)
   if (request.onSettled.length > 0) notifySettled(request, outcome)

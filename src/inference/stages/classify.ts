@@ -99,6 +99,7 @@ async function createRequest(
       strict: false,
       wantsMetadata: false,
       attempts: null,
+      fallbacks: null,
     },
     logsContent: false,
     exportTargets: exportTargets && { ...exportTargets, includesContent: false },

@@ -14,6 +14,7 @@ import type { Attempt } from '../upstream/attempt.ts'
 import { buildUpstreamCall } from '../upstream/build-call.ts'
 import { assertFinished, decodeEvents, receiveReply } from '../upstream/decode-reply.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { assertNotRefused } from '../upstream/fall-back.ts'
 import { createFrameReader } from '../upstream/frame-reader.ts'
 import { openEvents } from '../upstream/reply-events.ts'
 import { send } from '../upstream/send.ts'
@@ -40,6 +41,7 @@ export function dispatchStream(gateway: Gateway, request: Admitted<InferenceRequ
     const stream = await openStream(gateway, exchange, attempt, request, loop)
     const buffered = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
     const { candidate, translation } = attempt
+    if (!stream.summary.hasContent) assertNotRefused(request, candidate, stream.summary)
     if (candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
     request.attempts.translation = describeTranslation(translation)
     request.content.releaseText()

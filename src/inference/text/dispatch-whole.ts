@@ -8,6 +8,7 @@ import { buildUpstreamCall } from '../upstream/build-call.ts'
 import { decodeReply, processEvents, receiveReply, type WholeReply } from '../upstream/decode-reply.ts'
 import { drainAbandoned } from '../upstream/drain-abandoned.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { assertNotRefused } from '../upstream/fall-back.ts'
 import { openEvents } from '../upstream/reply-events.ts'
 import { send } from '../upstream/send.ts'
 import { collectEvents, simulateReply } from '../upstream/simulation.ts'
@@ -26,6 +27,7 @@ export function dispatchWhole(
     if (attempt.candidate.endpoint.provider.billsAbandoned)
       drainAbandoned(gateway, request, exchange, replying)
     const reply = await replying
+    if (!reply.summary.hasContent) assertNotRefused(request, attempt.candidate, reply.summary)
     exchange.release()
     return { ...attempt, reply }
   })

@@ -11,6 +11,7 @@ import type { RequestState, Routed } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { acceptAttempt, beginAttempt, failAttempt } from './attempt-span.ts'
 import { UpstreamExchange } from './exchange.ts'
+import { fallBack } from './fall-back.ts'
 import { maxAttempts, shouldRetry } from './retry.ts'
 import { limitTime } from './time-limits.ts'
 
@@ -31,17 +32,19 @@ export async function withFailover<Q extends Routed, T extends AttemptedTranslat
   request: Q,
   stages: AttemptStages<NoInfer<Q>, T, R>,
 ): Promise<R> {
-  const { candidates } = request.plan
   const { failed } = request.attempts
   const { total } = gateway.settings.limits
   const timeLimitMs = Math.min(request.timeLimitMs ?? total, total)
   let encodingError: GatewayError | null = null
-  for (const candidate of candidates) {
-    if (failed.length >= maxAttempts) break
+  for (let index = 0; failed.length < maxAttempts; index++) {
+    // A failure may add the candidates of another model.
+    const candidate: Candidate | null =
+      request.plan.candidates[index] ?? (await fallBack(gateway, request, encodingError))
+    if (!candidate) break
     if (performance.now() - request.startedAt > timeLimitMs) throw timeLimitError(candidate, request)
     if (!shouldTry(gateway, request, candidate)) continue
     if (request.content.received.isLarge) await yieldToEventLoop()
-    const translation = tryTranslate(gateway, request, stages, candidate)
+    const translation: T | GatewayError = tryTranslate(gateway, request, stages, candidate)
     if (request.content.received.isLarge) await yieldToEventLoop()
     if (translation instanceof GatewayError) {
       encodingError ??= translation
@@ -57,7 +60,7 @@ export async function withFailover<Q extends Routed, T extends AttemptedTranslat
   throw rateLimitedError(
     gateway,
     request.options.models,
-    candidates.map(({ id }) => id),
+    request.plan.candidates.map(({ id }) => id),
   )
 }
 
