@@ -18,11 +18,19 @@ export interface RetryPolicy {
   retriesConnectionErrors: boolean
 }
 
+export interface HedgePolicy {
+  /** Milliseconds without content; null if only the percentile counts. */
+  afterMs: number | null
+  percentile: 'p50' | 'p75' | 'p90' | 'p99' | null
+}
+
 /** What the attempts at an endpoint may take, and how often they are repeated. */
 export interface AttemptPolicy {
   timeouts: Timeouts | null
   /** Null: the rule for all endpoints applies. */
   retry: RetryPolicy | null
+  /** Null: nothing is declared. */
+  hedge: HedgePolicy | false | null
 }
 
 /** Statuses of providers that have not processed the request. */
@@ -39,15 +47,26 @@ export function combinePolicies(...policies: readonly (AttemptPolicy | null)[]):
       combined = {
         timeouts: combineTimeouts(combined.timeouts, policy.timeouts),
         retry: policy.retry ?? combined.retry,
+        hedge: policy.hedge ?? combined.hedge,
       }
   }
   return combined
 }
 
 /** Null if nothing is declared. */
-export function compilePolicy({ timeout, retry }: DeclaredAttemptPolicy): AttemptPolicy | null {
-  if (timeout === undefined && retry === undefined) return null
-  return { timeouts: timeout === undefined ? null : compileTimeouts(timeout), retry: compileRetry(retry) }
+export function compilePolicy({ timeout, retry, hedge }: DeclaredAttemptPolicy): AttemptPolicy | null {
+  if (timeout === undefined && retry === undefined && hedge === undefined) return null
+  return {
+    timeouts: timeout === undefined ? null : compileTimeouts(timeout),
+    retry: compileRetry(retry),
+    hedge: compileHedge(hedge),
+  }
+}
+
+function compileHedge(hedge: DeclaredAttemptPolicy['hedge']): AttemptPolicy['hedge'] {
+  if (!hedge) return hedge ?? null
+  const { after, percentile = null } = hedge
+  return { afterMs: after === undefined ? null : after * 1000, percentile }
 }
 
 export function compileTimeouts(timeout: NonNullable<DeclaredAttemptPolicy['timeout']>): Timeouts {

@@ -158,14 +158,15 @@ function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider 
 
 function mergeAttemptPolicy(
   { attemptPolicy }: Provider,
-  { timeout, retry }: DeclaredProvider,
+  { timeout, retry, hedge }: DeclaredProvider,
 ): Pick<Provider, 'attemptPolicy'> {
-  if (timeout === undefined && retry === undefined) return {}
+  if (timeout === undefined && retry === undefined && hedge === undefined) return {}
   return {
     attemptPolicy: {
       ...attemptPolicy,
       ...(timeout !== undefined && { timeout }),
       ...(retry !== undefined && { retry }),
+      ...(hedge !== undefined && { hedge }),
     },
   }
 }

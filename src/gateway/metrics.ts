@@ -71,6 +71,12 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #hedges = new Counter({
+    name: 'headgate_hedges_total',
+    help: 'Requests whose first endpoint was slow: the second endpoint won, lost, failed like the first, or was not tried because of `limits.hedged_share` (capped) or a spending limit (refused).',
+    labelNames: ['outcome'],
+    registers: [this.#registry],
+  })
   readonly #interrupted = new Counter({
     name: 'headgate_interrupted_requests_total',
     help: 'Requests that the end of a process interrupted: settled for what they had produced, or unrecovered and recorded without a charge.',
@@ -290,6 +296,10 @@ export class Metrics {
 
   recordCacheLookup(status: 'hit' | 'miss'): void {
     this.#cacheLookups.inc({ status })
+  }
+
+  recordHedge(outcome: 'won' | 'lost' | 'failed' | 'capped' | 'refused'): void {
+    this.#hedges.inc({ outcome })
   }
 
   recordCharge(provider: string, { flag, listPrice, usage }: Charge): void {

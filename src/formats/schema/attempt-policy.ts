@@ -50,10 +50,32 @@ export const retry = z
   })
   .meta({ id: 'RetryPolicy' })
 
+/** When a request is sent to the next endpoint too. */
+export const hedge = z
+  .union(
+    [
+      z.literal(false),
+      z
+        .strictObject({
+          after: seconds.optional().describe('Seconds without content'),
+          percentile: z
+            .enum(['p50', 'p75', 'p90', 'p99'])
+            .optional()
+            .describe(
+              'Instead, for streams: the time to first content of the last five minutes, if it is known',
+            ),
+        })
+        .refine(({ after, percentile }) => after !== undefined || percentile !== undefined),
+    ],
+    'must be false, or an object with `after`, `percentile` or both',
+  )
+  .meta({ id: 'HedgePolicy' })
+
 /** What an attempt may take and how often it is repeated, as providers, models, endpoints and requests declare it. */
 export const attemptPolicyFields = {
   timeout: timeout.optional(),
   retry: retry.optional(),
+  hedge: hedge.optional(),
 }
 
 export type DeclaredAttemptPolicy = z.output<z.ZodObject<typeof attemptPolicyFields>>

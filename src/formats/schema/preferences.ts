@@ -85,6 +85,9 @@ export const providerPreferences = z
       .nullish()
       .describe('Time limits in seconds; `total`, or a number, is for all attempts together'),
     retry: attemptPolicyFields.retry.nullish().describe('Retries at the same endpoint'),
+    hedge: attemptPolicyFields.hedge
+      .nullish()
+      .describe('Sends the request to the next endpoint too if there is no content; both are charged'),
   })
   .meta({ id: 'ProviderPreferences' })
 

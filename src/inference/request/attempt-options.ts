@@ -17,10 +17,14 @@ export const timeoutHeader = 'x-headgate-timeout'
 
 /** Reads the preferences of a request and its header; the strictest timeouts of both apply. */
 export function parseAttemptOptions(
-  { timeout, retry }: ProviderPreferences,
+  { timeout, retry, hedge }: ProviderPreferences,
   header: string | null,
 ): AttemptOptions | null {
-  const policy = compilePolicy({ ...(timeout != null && { timeout }), ...(retry != null && { retry }) })
+  const policy = compilePolicy({
+    ...(timeout != null && { timeout }),
+    ...(retry != null && { retry }),
+    ...(hedge != null && { hedge }),
+  })
   const ofHeader = header === null ? null : compileTimeouts(parseTimeoutHeader(header))
   const timeouts = combineTimeouts(policy?.timeouts ?? null, ofHeader)
   if (!timeouts && !policy) return null
@@ -29,6 +33,7 @@ export function parseAttemptOptions(
     // The time for all attempts is not that of each.
     timeouts: timeouts && { ...timeouts, total: Number.POSITIVE_INFINITY },
     retry: policy?.retry ?? null,
+    hedge: policy?.hedge ?? null,
     timeLimitMs: Number.isFinite(total) ? total : null,
   }
 }

@@ -8,7 +8,7 @@ import { EventEncoder } from '../reply/event-encoder.ts'
 import { createRelay } from '../reply/relay.ts'
 import { EventStream, type ReplyStream, type StreamLimits, UpstreamStream } from '../reply/reply-stream.ts'
 import { describeTranslation } from '../request/attempts.ts'
-import type { Admitted, InferenceRequest } from '../request/inference-request.ts'
+import type { Admitted, InferenceRequest, Routed } from '../request/inference-request.ts'
 import { createLoop, type ToolLoop } from '../tool-loop/loop.ts'
 import type { Attempt } from '../upstream/attempt.ts'
 import { buildUpstreamCall } from '../upstream/build-call.ts'
@@ -21,6 +21,7 @@ import { send } from '../upstream/send.ts'
 import { simulateReply } from '../upstream/simulation.ts'
 import { Turn } from '../upstream/turn.ts'
 import { dispatchText } from './dispatch-text.ts'
+import { drainUpstream } from './drain.ts'
 
 /** A stream that has begun. It does not refer to the request as it was sent, which may be long. */
 export interface OpenedStream {
@@ -35,7 +36,7 @@ export interface OpenedStream {
 
 /** The stream of the first candidate whose reply has begun. */
 export function dispatchStream(gateway: Gateway, request: Admitted<InferenceRequest>): Promise<OpenedStream> {
-  return dispatchText(gateway, request, async (exchange, attempt) => {
+  const execute = async (exchange: UpstreamExchange, attempt: Attempt, state: Routed<InferenceRequest>) => {
     exchange.setTimeout(exchange.limits.first_byte)
     const loop = request.work ? createLoop({ gateway, request, exchange }) : null
     const stream = await openStream(gateway, exchange, attempt, request, loop)
@@ -43,10 +44,15 @@ export function dispatchStream(gateway: Gateway, request: Admitted<InferenceRequ
     const { candidate, translation } = attempt
     if (!stream.summary.hasContent) assertNotRefused(request, candidate, stream.summary)
     if (candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
-    request.attempts.translation = describeTranslation(translation)
+    state.attempts.translation = describeTranslation(translation)
     request.content.releaseText()
     const idle = { ms: exchange.limits.idle, isRequested: exchange.isIdleRequested }
     return { stream, ...buffered, idle }
+  }
+  return dispatchText(gateway, request, execute, async ({ stream }, isBilled) => {
+    if (isBilled) await drainUpstream(gateway, stream)
+    stream.cancel()
+    return stream.summary
   })
 }
 

@@ -20,7 +20,7 @@ export function dispatchWhole(
   gateway: Gateway,
   request: Admitted<InferenceRequest>,
 ): Promise<AcceptedAttempt<WholeReply>> {
-  return dispatchText(gateway, request, async (exchange, attempt) => {
+  const execute = async (exchange: UpstreamExchange, attempt: Attempt) => {
     exchange.setTimeout(exchange.limits.whole_reply)
     const loop = request.work ? createLoop({ gateway, request, exchange }) : null
     const replying = loop ? runLoop(loop, attempt) : fetchReply(gateway, exchange, attempt, request)
@@ -30,7 +30,8 @@ export function dispatchWhole(
     if (!reply.summary.hasContent) assertNotRefused(request, attempt.candidate, reply.summary)
     exchange.release()
     return { ...attempt, reply }
-  })
+  }
+  return dispatchText(gateway, request, execute, async ({ reply }) => reply.summary)
 }
 
 /** The first turn has the time of any whole reply, the request that of a stream. */
