@@ -49,6 +49,7 @@ import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes, isReady } from './http/system-routes.ts'
 import { createRouting } from './inference/routing/sharing.ts'
+import { HedgeBudget } from './inference/upstream/hedge-budget.ts'
 import { HtmlReader } from './inference/web/html-reader.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './jobs.ts'
 import { createLedger } from './ledger/create-ledger.ts'
@@ -191,6 +192,7 @@ function createUpstreamServices(clock: Clock): UpstreamServices {
     origins: new OriginReachability(),
     signer: new RequestSigner(clock),
     drainLimiter: new ConcurrencyLimiter(maxDrains),
+    hedges: new HedgeBudget(),
     exchanges: new Set(),
   }
 }

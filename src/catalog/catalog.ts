@@ -145,6 +145,7 @@ function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider 
     ...(changes.abilities && { capabilities: changes.abilities }),
     ...(changes.reasoning_field && { reasoningHistory: { field: changes.reasoning_field } }),
     ...(changes.bills_abandoned !== undefined && { billsAbandoned: changes.bills_abandoned }),
+    ...mergeAttemptPolicy(provider, changes),
     regions: changes.regions ?? provider.regions,
     dataPolicy: changes.data_policy ?? provider.dataPolicy,
     headquarters: changes.headquarters ?? provider.headquarters,
@@ -152,6 +153,21 @@ function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider 
     privacyPolicyUrl: changes.privacy_policy_url ?? provider.privacyPolicyUrl,
     termsOfServiceUrl: changes.terms_of_service_url ?? provider.termsOfServiceUrl,
     statusPageUrl: changes.status_page_url ?? provider.statusPageUrl,
+  }
+}
+
+function mergeAttemptPolicy(
+  { attemptPolicy }: Provider,
+  { timeout, retry, hedge }: DeclaredProvider,
+): Pick<Provider, 'attemptPolicy'> {
+  if (timeout === undefined && retry === undefined && hedge === undefined) return {}
+  return {
+    attemptPolicy: {
+      ...attemptPolicy,
+      ...(timeout !== undefined && { timeout }),
+      ...(retry !== undefined && { retry }),
+      ...(hedge !== undefined && { hedge }),
+    },
   }
 }
 

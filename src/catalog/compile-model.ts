@@ -5,6 +5,7 @@ import {
   type ParameterName,
   type VendorName,
 } from '../formats/vocabulary.ts'
+import { combinePolicies, compilePolicy } from './attempt-policy.ts'
 import { commonParameters, type DeclaredEndpoint, type DeclaredModel, tagOf } from './declared-model.ts'
 import { compilePricing, lacksTokenPrice } from './endpoint-pricing.ts'
 import type { CatalogProvider, Endpoint, ImageCapabilities, Model, SpeechCapabilities } from './model.ts'
@@ -189,6 +190,11 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     video,
     speech: model.output_modalities.includes('speech') ? compileSpeech(declared, model, provider) : null,
     supports_diarization: { ...model.transcription, ...declared.transcription }.supports_diarization ?? null,
+    attempts: combinePolicies(
+      compilePolicy(provider.attemptPolicy ?? {}),
+      compilePolicy(model),
+      compilePolicy(declared),
+    ),
   }
 }
 

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { attemptPolicyFields } from '../formats/schema/attempt-policy.ts'
+import { reasonFallbacks } from '../formats/schema/fallbacks.ts'
 import {
   categories,
   dataRegions,
@@ -161,6 +163,7 @@ export const declaredEndpoint = z.strictObject({
   video: videoCapabilities.optional(),
   speech: speechTraits.optional(),
   transcription: transcriptionTraits.optional(),
+  ...attemptPolicyFields,
 })
 
 /** Parameters that every OpenAI-compatible server supports; tools are not among them. */
@@ -204,6 +207,9 @@ export const declaredModel = z.strictObject({
   video: videoCapabilities.optional(),
   speech: speechTraits.optional(),
   transcription: transcriptionTraits.optional(),
+  ...attemptPolicyFields,
+  /** The models that serve a request which this one cannot, by reason. */
+  fallbacks: reasonFallbacks.optional(),
   endpoints: z.array(declaredEndpoint).min(1),
 })
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { attemptPolicyFields } from '../formats/schema/attempt-policy.ts'
 import {
   dataRegions,
   reasoningFields,
@@ -54,6 +55,7 @@ export const declaredProvider = z.strictObject({
   reasoning_field: z.enum(reasoningFields).optional(),
   /** Generates and bills the whole reply even if the connection closes, so replies are always read to the end. */
   bills_abandoned: z.boolean().optional(),
+  ...attemptPolicyFields,
   regions: z.array(z.enum(dataRegions)).min(1).optional(),
   data_policy: dataPolicy.optional(),
   headquarters: z

@@ -9,6 +9,7 @@ import {
   type VendorName,
   type WireFormatName,
 } from '../formats/vocabulary.ts'
+import type { AttemptPolicy } from './attempt-policy.ts'
 import type { Credential } from './credential.ts'
 import type { DeclaredEndpoint, DeclaredModel } from './declared-model.ts'
 import type { EndpointPricing, PriceState } from './price.ts'
@@ -105,6 +106,8 @@ export interface Endpoint {
   readonly speech: SpeechCapabilities | null
   /** Whether it tells speakers apart; null if that is not declared. */
   readonly supports_diarization: boolean | null
+  /** Declared for the endpoint, its model or its provider; null if nothing is. */
+  readonly attempts: AttemptPolicy | null
 }
 
 export interface Model

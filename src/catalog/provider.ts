@@ -1,4 +1,5 @@
 import type { ReasoningFormat } from '../formats/call/part.ts'
+import type { DeclaredAttemptPolicy } from '../formats/schema/attempt-policy.ts'
 import type {
   DataRegion,
   FileFormatName,
@@ -196,6 +197,8 @@ export interface Provider extends ProviderAddress {
   reasoningHistory?: ReasoningHistory
   /** Generates and bills the whole reply even if the connection closes, so replies are always read to the end. */
   billsAbandoned?: boolean
+  /** For all its endpoints. */
+  attemptPolicy?: DeclaredAttemptPolicy
   /** Settings that its speech models have in common. */
   speech?: Readonly<SpeechTraits>
   /** The format of its file storage, for callers with a BYOK key. */

@@ -58,11 +58,7 @@ export function translateSynonyms(body: JsonObject, isModel: IsModel): JsonObjec
       'models',
       translateEntries(models, (one) => translateModel(one, isModel)),
     )
-  if (fallbacks !== undefined)
-    change(
-      'fallbacks',
-      translateEntries(fallbacks, (entry) => translateSettings(entry, isModel)),
-    )
+  if (fallbacks !== undefined) change('fallbacks', translateFallbacks(fallbacks, isModel))
   if (tools !== undefined)
     change(
       'tools',
@@ -133,6 +129,20 @@ function translateSetting(name: string, value: unknown, isModel: IsModel): unkno
   if (name === 'engine') return value === foreignName ? 'service' : value
   if (name === 'tools') return translateEntries(value, (tool) => translateTool(tool, isModel))
   return name === 'parameters' ? translateSettings(value, isModel) : value
+}
+
+/** A list of models for any reason, or a list for each. */
+function translateFallbacks(fallbacks: unknown, isModel: IsModel): unknown {
+  if (Array.isArray(fallbacks))
+    return translateEntries(fallbacks, (entry) => translateSettings(entry, isModel))
+  const lists = asObject(fallbacks)
+  if (!lists) return fallbacks
+  return Object.fromEntries(
+    Object.entries(lists).map(([reason, models]) => [
+      reason,
+      translateEntries(models, (model) => translateModel(model, isModel)),
+    ]),
+  )
 }
 
 /** The same list if no entry changes. */

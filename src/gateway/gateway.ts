@@ -23,6 +23,7 @@ import type { JwksCache } from '../identity/oidc/jwks-cache.ts'
 import type { OidcProviders } from '../identity/oidc/providers.ts'
 import type { SignInLimiter } from '../identity/sign-in-limiter.ts'
 import type { Routing } from '../inference/routing/routing.ts'
+import type { HedgeBudget } from '../inference/upstream/hedge-budget.ts'
 import type { HtmlReader } from '../inference/web/html-reader.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ClusterNode } from '../ledger/recovery.ts'
@@ -137,6 +138,8 @@ export interface UpstreamServices {
   readonly signer: RequestSigner
   /** Bounds the replies that are drained after their client disconnected. */
   readonly drainLimiter: ConcurrencyLimiter
+  /** Bounds the requests that are sent to two candidates. */
+  readonly hedges: HedgeBudget
   /** Exchanges in flight, aborted at shutdown. */
   readonly exchanges: Set<{ stop(): void }>
 }

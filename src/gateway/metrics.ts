@@ -72,6 +72,12 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #hedges = new Counter({
+    name: 'headgate_hedges_total',
+    help: 'Requests whose first endpoint was slow: the second endpoint won, lost, failed like the first, or was not tried because of `limits.hedged_share` (capped) or a spending limit (refused).',
+    labelNames: ['outcome'],
+    registers: [this.#registry],
+  })
   readonly #interrupted = new Counter({
     name: 'headgate_interrupted_requests_total',
     help: 'Requests that the end of a process interrupted: settled for what they had produced, or unrecovered and recorded without a charge.',
@@ -121,26 +127,19 @@ export class Metrics {
 
   /** The runtime counts them: nothing is added to a request. */
   registerConnections(readConnections: () => { readonly pendingRequests: number } | null): void {
-    new Gauge({
-      name: 'headgate_http_requests_in_flight',
-      help: 'HTTP requests whose response is not complete, with this one.',
-      registers: [this.#registry],
-      collect() {
-        this.set(readConnections()?.pendingRequests ?? 0)
-      },
-    })
+    this.#registerGauge(
+      'headgate_http_requests_in_flight',
+      'HTTP requests whose response is not complete, with this one.',
+      () => readConnections()?.pendingRequests ?? 0,
+    )
   }
 
   registerClickHouse(status: ClickHouseStatus): void {
-    const registers = [this.#registry]
-    new Gauge({
-      name: 'headgate_clickhouse_up',
-      help: '1 if ClickHouse answers; otherwise analytics are read from the database, and generations wait there.',
-      registers,
-      collect() {
-        this.set(status.isConnected ? 1 : 0)
-      },
-    })
+    this.#registerGauge(
+      'headgate_clickhouse_up',
+      '1 if ClickHouse answers; otherwise analytics are read from the database, and generations wait there.',
+      () => (status.isConnected ? 1 : 0),
+    )
     const counts = {
       queries: 'Queries of analytics that were sent to ClickHouse.',
       fallbacks: 'Queries of analytics that the database answered because ClickHouse could not.',
@@ -178,38 +177,39 @@ export class Metrics {
   }
 
   registerLedger(ledger: Pick<Ledger, 'waiting' | 'downSince' | 'leases'>): void {
-    const registers = [this.#registry]
-    new Gauge({
-      name: 'headgate_ledger_leases',
-      help: 'Leases of this node on the meters of keys. SQLite needs none.',
-      registers,
-      collect() {
-        this.set(ledger.leases.count)
-      },
-    })
-    new Gauge({
-      name: 'headgate_ledger_leased_usd',
-      help: 'Amount that these leases reserve for requests to come.',
-      registers,
-      collect() {
-        this.set(Number(ledger.leases.free) / nanosPerUsd)
-      },
-    })
-    new Gauge({
-      name: 'headgate_ledger_waiting',
-      help: 'Holds and charges waiting to be written.',
-      registers,
-      collect() {
-        this.set(ledger.waiting)
-      },
-    })
+    this.#registerGauge(
+      'headgate_ledger_leases',
+      'Leases of this node on the meters of keys. SQLite needs none.',
+      () => ledger.leases.count,
+    )
+    this.#registerGauge(
+      'headgate_ledger_leased_usd',
+      'Amount that these leases reserve for requests to come.',
+      () => Number(ledger.leases.free) / nanosPerUsd,
+    )
+    this.#registerGauge(
+      'headgate_ledger_waiting',
+      'Holds and charges waiting to be written.',
+      () => ledger.waiting,
+    )
     new Gauge({
       name: 'headgate_ledger_up',
       help: '1 if the ledger can be written; otherwise inference requests fail with 503.',
       aggregator: 'min',
-      registers,
+      registers: [this.#registry],
       collect() {
         this.set(ledger.downSince === null ? 1 : 0)
+      },
+    })
+  }
+
+  #registerGauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read())
       },
     })
   }
@@ -255,23 +255,16 @@ export class Metrics {
   }
 
   registerCache(cache: { readonly size: number; readonly count: number }): void {
-    const registers = [this.#registry]
-    new Gauge({
-      name: 'headgate_response_cache_bytes',
-      help: 'Size of the response cache in bytes.',
-      registers,
-      collect() {
-        this.set(cache.size)
-      },
-    })
-    new Gauge({
-      name: 'headgate_response_cache_entries',
-      help: 'Entries in the response cache.',
-      registers,
-      collect() {
-        this.set(cache.count)
-      },
-    })
+    this.#registerGauge(
+      'headgate_response_cache_bytes',
+      'Size of the response cache in bytes.',
+      () => cache.size,
+    )
+    this.#registerGauge(
+      'headgate_response_cache_entries',
+      'Entries in the response cache.',
+      () => cache.count,
+    )
   }
 
   countDeliveries(type: string, outcome: 'delivered' | 'failed' | 'dropped', count: number): void {
@@ -320,6 +313,10 @@ export class Metrics {
 
   recordCacheLookup(status: 'hit' | 'miss'): void {
     this.#cacheLookups.inc({ status })
+  }
+
+  recordHedge(outcome: 'won' | 'lost' | 'failed' | 'capped' | 'refused'): void {
+    this.#hedges.inc({ outcome })
   }
 
   recordCharge(provider: string, { flag, listPrice, usage }: Charge): void {

@@ -128,6 +128,8 @@ export const settingsFields = z.strictObject({
       /** Time for a reply that is not streamed; `total` is for a whole stream. */
       whole_reply: secondsField(600),
       total: secondsField(3600),
+      /** The share of the requests in progress that may be sent to a second endpoint too; three may always, unless it is 0. */
+      hedged_share: z.number().min(0).max(1).default(0.1),
       /** Interval of heartbeats to a client that would otherwise receive nothing. */
       heartbeat: secondsField(10),
       /** Time for which a client may read nothing of its reply; at least two heartbeats of a stream. */

@@ -7,6 +7,7 @@ import { estimateSteps } from './estimate-steps.ts'
 import { explainError } from './explain/metadata.ts'
 import { recordIfBlocked } from './guard/block.ts'
 import { admit } from './hold/admit.ts'
+import { admitOrFallBack } from './hold/admit-fallback.ts'
 import { createNestedRequests } from './nested/nested-requests.ts'
 import { planRoute } from './plan/plan.ts'
 import { preparePlugins } from './plugins/apply.ts'
@@ -82,7 +83,9 @@ async function replyWithText(gateway: Gateway, request: Routed<InferenceRequest>
   const stored = cacheKey && (await withSpan(request, 'cache lookup', lookupCache, gateway, cacheKey))
   if (stored) return replyFromCache(gateway, request, stored)
   const steps = request.work && (await estimateSteps(gateway, request, request.work))
-  const admitted = await withSpan(request, 'admit', admit<InferenceRequest>, gateway, request, { steps })
+  const hasFallbacks = request.options.fallbacks ?? request.plan.candidates[0]?.model.fallbacks
+  const admitting = hasFallbacks ? admitOrFallBack<InferenceRequest> : admit<InferenceRequest>
+  const admitted = await withSpan(request, 'admit', admitting, gateway, request, { steps })
   request.onAdmitted?.()
   if (cacheKey) recordReply(gateway, request, cacheKey)
   return request.content.stream ? replyStreamed(gateway, admitted) : replyWhole(gateway, admitted)

@@ -148,6 +148,11 @@ export class EndpointHealth {
     return hasRecovered
   }
 
+  /** A reply that was not waited for would have taken longer than this: without it, the measured times would be too short. */
+  recordSlowReply(now: number, ms: number): void {
+    this.#latency.add(now, ms)
+  }
+
   get restriction(): EndpointRestriction {
     return {
       cooldownUntil: this.#cooldownUntil,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { excludeBoth, ifThen } from '../../platform/validation/schema-rules.ts'
+import { ifThen, requireFields } from '../../platform/validation/schema-rules.ts'
 import { anyCacheControl, cacheControl, sharedFields } from '../schema/shared-fields.ts'
 
 const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() })
@@ -96,10 +96,6 @@ const fields = {
   top_k: z.int().min(0).optional(),
   stop_sequences: z.array(z.string()).optional(),
   metadata: z.looseObject({ user_id: z.string().nullish() }).optional(),
-  fallbacks: z
-    .array(z.strictObject({ model: z.string().min(1) }))
-    .max(3)
-    .nullish(),
   service_tier: z.string().optional(),
   speed: z.enum(['fast', 'standard']).nullish(),
   thinking: thinking.optional(),
@@ -111,7 +107,13 @@ const fields = {
 }
 
 function hasOneModelList({ fallbacks, models }: { fallbacks?: unknown; models?: unknown }): boolean {
-  return !(fallbacks && models)
+  return !(Array.isArray(fallbacks) && models)
+}
+const oneModelList = {
+  not: {
+    ...requireFields('fallbacks', 'models'),
+    properties: { fallbacks: { type: 'array' as const }, models: { not: { type: 'null' as const } } },
+  },
 }
 const modelListConflict = { path: ['fallbacks'], message: 'cannot be combined with models' }
 
@@ -119,7 +121,7 @@ const modelListConflict = { path: ['fallbacks'], message: 'cannot be combined wi
 export const messagesBody = z
   .object(fields)
   .refine(hasOneModelList, modelListConflict)
-  .meta({ id: 'MessagesRequest', override: excludeBoth('fallbacks', 'models') })
+  .meta({ id: 'MessagesRequest', override: oneModelList })
 
 export type MessagesBody = z.output<typeof messagesBody>
 
@@ -174,4 +176,4 @@ export const messagesRequest = z
       .nullish(),
   })
   .refine(hasOneModelList, modelListConflict)
-  .meta({ id: 'MessagesInferenceRequest', override: excludeBoth('fallbacks', 'models') })
+  .meta({ id: 'MessagesInferenceRequest', override: oneModelList })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { quantizations } from '../vocabulary.ts'
+import { attemptPolicyFields } from './attempt-policy.ts'
 
 const sortBy = z.enum(['price', 'throughput', 'latency', 'exacto'])
 /** Each name is matched against every endpoint; there are fewer providers than this. */
@@ -80,6 +81,13 @@ export const providerPreferences = z
       .describe(
         'Maximum price in USD: per million tokens for `prompt` and `completion`, per unit for the others',
       ),
+    timeout: attemptPolicyFields.timeout
+      .nullish()
+      .describe('Time limits in seconds; `total`, or a number, is for all attempts together'),
+    retry: attemptPolicyFields.retry.nullish().describe('Retries at the same endpoint'),
+    hedge: attemptPolicyFields.hedge
+      .nullish()
+      .describe('Sends the request to the next endpoint too if there is no content; both are charged'),
   })
   .meta({ id: 'ProviderPreferences' })
 

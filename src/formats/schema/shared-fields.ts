@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { reasoningEfforts } from '../vocabulary.ts'
+import { fallbacks } from './fallbacks.ts'
 import { plugin } from './plugins.ts'
 import { providerPreferences } from './preferences.ts'
 import { stopServerToolsWhen } from './server-tools.ts'
@@ -22,6 +23,7 @@ const trace = z
 /** Fields with the same name in the chat, Messages and Responses formats. */
 export const sharedFields = {
   models: z.array(z.string().min(1)).optional().describe('Fallback models, in order'),
+  fallbacks: fallbacks.nullish().describe('Fallback models for any reason, or by reason'),
   provider: providerPreferences.nullish(),
   plugins: z.array(plugin).optional(),
   route: z.enum(['fallback', 'sort']).nullish().meta({ deprecated: true }),

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asNumber, asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import { type FailedAttempt, statusFor } from '../failures/failure.ts'
+import type { FallbackStep } from '../request/attempts.ts'
 import type { RequestState, Routed, RoutingPlan, Unguarded } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
@@ -68,8 +69,9 @@ export function explainError(request: Unguarded<RequestState>, error: unknown): 
   }
 }
 
-/** The steps besides the model: only those that acted. */
+/** The steps besides the model, and the models that were not requested first: only those that acted. */
 export function describePipeline({ hits, work, keyContext, attempts }: Unguarded<RequestState>): {
+  fallbacks?: readonly FallbackStep[]
   pipeline?: PipelineStage[]
 } {
   const compression = attempts.translation?.compression
@@ -78,7 +80,10 @@ export function describePipeline({ hits, work, keyContext, attempts }: Unguarded
     ...(compression ? [compression] : []),
     ...(work?.stages ?? []),
   ]
-  return pipeline.length === 0 ? {} : { pipeline }
+  return {
+    ...(attempts.fallbacks && { fallbacks: attempts.fallbacks }),
+    ...(pipeline.length > 0 && { pipeline }),
+  }
 }
 
 function describePath(request: Unguarded<RequestState>, error: GatewayError | null): RoutingOutcome {

@@ -1,4 +1,5 @@
 import type { FailureKind, UpstreamFailure } from '../../formats/call/failure.ts'
+import type { FallbackReason } from '../../formats/schema/fallbacks.ts'
 import { type Availability, GatewayError } from '../../platform/errors/gateway-error.ts'
 import { type ErrorCode, errorTable } from '../../platform/errors/table.ts'
 import type { Candidate } from '../routing/candidate.ts'
@@ -17,6 +18,8 @@ export interface FailedAttempt {
   /** Milliseconds of the monotonic clock. */
   startedAt: number
   endedAt: number
+  /** The reason for which another model was tried after it. */
+  fallback?: FallbackReason
 }
 
 /** Longer messages are web pages or echoes of the prompt. */

@@ -21,7 +21,7 @@ import { limitError } from './limit-error.ts'
 import type { MeasuredUse } from './limit-reservation.ts'
 import { spendingOf } from './spending.ts'
 
-interface AdmitOptions {
+export interface AdmitOptions {
   /** Settles the hold: this node, or a job. */
   owner?: string
   /** Worst-case cost of the steps of plugins and tools, besides the first turn; null if there are none. */

@@ -65,6 +65,18 @@ export class RequestHold {
   }
 }
 
+/** Releases holds of a request that has been settled. One that cannot be released now is released once it has expired. */
+export async function releaseExtensions(
+  gateway: Gateway,
+  request: FundedRequest,
+  ids: readonly string[],
+): Promise<void> {
+  for (const id of ids)
+    await releaseHold(gateway, request, id).catch((err: unknown) =>
+      gateway.log.warn({ err, id: request.id }, 'failed to release a hold'),
+    )
+}
+
 /** A change in progress may have released it. */
 export async function releaseHold({ ledger }: Gateway, { caller }: FundedRequest, id: string): Promise<void> {
   await ledger.settle({ ...createRelease(id, caller.organizationId), isRetry: true })

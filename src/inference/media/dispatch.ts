@@ -1,8 +1,9 @@
 import type { MediaWireFormat } from '../../formats/media.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { encodeForm } from '../../platform/http/form-encode.ts'
+import type { IdleLimit } from '../reply/client-texts.ts'
 import { createTranscript } from '../reply/transcript.ts'
-import type { RequestState, Routed } from '../request/inference-request.ts'
+import type { Routed } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { drainAbandoned } from '../upstream/drain-abandoned.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
@@ -15,6 +16,8 @@ import { type MediaTranslation, translateMedia } from './translate.ts'
 export interface AcceptedMedia<Reply> {
   candidate: Candidate
   reply: Reply
+  /** Of a streamed reply. */
+  idle: IdleLimit
 }
 
 /** Sends a request to the candidates of its plan until one replies. */
@@ -23,23 +26,20 @@ export async function dispatchMedia<Call, D extends MediaWireFormat<Call>, Reply
   request: Routed<MediaRequest<Call>>,
   task: MediaTask<Call, D, Reply>,
 ): Promise<AcceptedMedia<Reply>> {
-  const { whole_reply } = gateway.settings.limits
   request.attempts.transcript = createTranscript(request)
   if (task.prepare) request.media = await task.prepare(gateway, request.media)
   return withFailover(gateway, request, {
     translate: (_gateway, _request, candidate) => translateMedia(gateway, request, candidate, task),
     execute: async (exchange, candidate, translation) => {
-      exchange.setTimeout(Math.min(whole_reply, task.timeoutMs ?? whole_reply, computeTimeLeft(request)))
+      const { whole_reply } = exchange.limits
+      exchange.setTimeout(Math.min(whole_reply, task.timeoutMs ?? whole_reply))
       const replying = sendMedia(gateway, exchange, translation, { call: request.media, task })
       if (task.isBilledOnArrival || candidate.endpoint.provider.billsAbandoned)
         drainAbandoned(gateway, request, exchange, replying)
-      return { candidate, reply: await replying }
+      const idle = { ms: exchange.limits.idle, isRequested: exchange.isIdleRequested }
+      return { candidate, reply: await replying, idle }
     },
   })
-}
-
-function computeTimeLeft({ timeLimitMs, startedAt }: RequestState): number {
-  return Math.max(1, (timeLimitMs ?? Number.POSITIVE_INFINITY) - (performance.now() - startedAt))
 }
 
 /** Sends a request, to a provider on the network or in this process. */

@@ -124,11 +124,11 @@ class MediaSession<Call> {
   }
 
   async #next(): Promise<Chunk | null> {
-    const { timer, settings } = this.#gateway
-    const chunk = await timer.wait(this.#accepted.reply.next(), settings.limits.idle)
+    const { reply, idle } = this.#accepted
+    const chunk = await this.#gateway.timer.wait(reply.next(), idle.ms)
     if (chunk !== timedOut) return chunk
     const error = idleTimeoutError()
-    this.#accepted.reply.summary.failure = error.failure
+    if (!idle.isRequested) reply.summary.failure = error.failure
     throw error
   }
 

@@ -17,14 +17,29 @@ import { type Exclusion, type PreparedRoute, prepareRoute } from '../routing/pre
 import type { RoutedPrompt, RoutingQuery } from '../routing/query.ts'
 import type { RoutingState } from '../routing/rank.ts'
 import { hashConversationStart } from '../routing/sticky.ts'
+import { addFallback, checkFallbacks, listFallbacks } from './fallback.ts'
 import { preferRoomiest } from './roomiest.ts'
 
 /** Finds where a request may be sent; throws if that is nowhere. */
 export function planRoute<R extends RequestState>(gateway: Gateway, request: R): Routed<R> {
+  if (request.options.fallbacks)
+    checkFallbacks(request, (slug) => requireModel(gateway, slug, request, 'fallbacks'))
   const plan = buildPlan(gateway, request)
   request.plan = plan
-  if (plan.candidates.length === 0) throw noCandidateError(gateway, request.options.models, plan)
+  if (plan.candidates.length === 0 && !fallBackFromLimit(gateway, request, plan))
+    throw noCandidateError(gateway, request.options.models, plan)
   return request as Routed<R>
+}
+
+/** Whether another model serves the request because all providers of the requested ones are rate limited. */
+function fallBackFromLimit(gateway: Gateway, request: RequestState, { exclusions }: RoutingPlan): boolean {
+  const from = exclusions.find(isRateLimited)?.model
+  if (!from) return false
+  for (const fallback of listFallbacks(gateway, request, { reason: 'rate_limit', from }, buildPlan)) {
+    addFallback(request, fallback)
+    return true
+  }
+  return false
 }
 
 export function assertRoutable(gateway: Gateway, { options }: RequestState, plan: RoutingPlan): void {
@@ -148,13 +163,18 @@ export function computeStickyKey({ caller, options, content }: RequestState, mod
   return `${caller.organizationId} ${modelId} ${conversation}`
 }
 
-function requireModel(gateway: Gateway, slug: string, { options, format }: RequestState): ResolvedModel {
+function requireModel(
+  gateway: Gateway,
+  slug: string,
+  { options, format }: RequestState,
+  param = 'model',
+): ResolvedModel {
   const resolved = findModelOrRouter(gateway.catalog, slug)
   const requested = options.models.map(truncateSlug)
   if (!resolved) {
     throw new GatewayError('model_unknown', {
-      message: `model: "${truncateSlug(slug)}" is not in the catalog. List the models with GET /models.`,
-      param: 'model',
+      message: `${param}: "${truncateSlug(slug)}" is not in the catalog. List the models with GET /models.`,
+      param,
       availability: { code: 'model_not_found', retryable: false, requested_models: requested },
     })
   }
@@ -162,8 +182,8 @@ function requireModel(gateway: Gateway, slug: string, { options, format }: Reque
   const outputs: readonly string[] = tasks[format.task].outputs
   if (model.output_modalities.some((modality) => outputs.includes(modality))) return resolved
   throw new GatewayError('model_wrong_endpoint', {
-    message: `model: "${truncateSlug(slug)}" outputs ${model.output_modalities.join(', ')}, not ${outputs[0]}. Use the endpoint for that output.`,
-    param: 'model',
+    message: `${param}: "${truncateSlug(slug)}" outputs ${model.output_modalities.join(', ')}, not ${outputs[0]}. Use the endpoint for that output.`,
+    param,
     availability: { code: 'wrong_endpoint', retryable: false, requested_models: requested },
   })
 }

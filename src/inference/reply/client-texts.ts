@@ -3,6 +3,13 @@ import type { CoarseTimer, Ticking } from '../../platform/time/coarse-timer.ts'
 import { idleTimeoutError, UpstreamError } from '../failures/errors.ts'
 import { isFinished, type ReplyStream, usageGraceMs } from './reply-stream.ts'
 
+/** The longest time without progress of a reply. */
+export interface IdleLimit {
+  ms: number
+  /** Whether the request has set it: then it is not the provider that has failed, and the reply is charged. */
+  isRequested: boolean
+}
+
 /**
  * The texts of a stream as they arrive, with heartbeats while there are none; fails after the idle timeout. The time
  * since the client was last sent anything and the time since the reply last made progress differ: comments, pings and
@@ -11,7 +18,8 @@ import { isFinished, type ReplyStream, usageGraceMs } from './reply-stream.ts'
 export class ClientTexts implements Ticking {
   readonly #stream: ReplyStream
   readonly #timer: CoarseTimer
-  readonly #limits: { heartbeat: number; idle: number }
+  readonly #heartbeatMs: number
+  readonly #idle: IdleLimit
   readonly #heartbeat: string
   /** Settle the promise of `next`; null while the client reads. */
   #resolve: ((text: string | null) => void) | null = null
@@ -20,6 +28,8 @@ export class ClientTexts implements Ticking {
   #reading: Promise<string | null> | null = null
   #isAwaited = false
   #isEnded = false
+  /** Thrown after the last text. */
+  #error: UpstreamError | null = null
   #resolvedAt: number
   #sentAt: number
   #progressAt: number
@@ -29,10 +39,16 @@ export class ClientTexts implements Ticking {
   isClientSlow = false
 
   /** The caller must close it. */
-  constructor({ settings, timer }: Gateway, heartbeat: string, stream: ReplyStream) {
+  constructor(
+    { settings, timer }: Pick<Gateway, 'settings' | 'timer'>,
+    heartbeat: string,
+    stream: ReplyStream,
+    idle: IdleLimit = { ms: settings.limits.idle, isRequested: false },
+  ) {
     this.#stream = stream
     this.#timer = timer
-    this.#limits = settings.limits
+    this.#heartbeatMs = settings.limits.heartbeat
+    this.#idle = idle
     this.#heartbeat = heartbeat
     this.#resolvedAt = this.#sentAt = this.#progressAt = timer.now()
     this.#progress = stream.summary.contentEvents
@@ -48,7 +64,7 @@ export class ClientTexts implements Ticking {
       // The time the client took to read is no idle time of the provider.
       const took = this.#sentAt - this.#resolvedAt
       this.#progressAt += took
-      if (took > this.#limits.heartbeat) this.isClientSlow = true
+      if (took > this.#heartbeatMs) this.isClientSlow = true
       this.#read(this.#sentAt)
     })
   }
@@ -71,6 +87,7 @@ export class ClientTexts implements Ticking {
     const hasEnded = this.#isEnded || (!this.#reading && isFinished(this.#stream))
     const hasArrived = this.#reading !== null && !this.#isAwaited
     if (failure) this.#fail(new UpstreamError(failure))
+    else if (this.#error) this.#fail(this.#error)
     else if (hasEnded) this.#settle(null, now)
     else if (!hasArrived && this.#isIdle(now)) void this.#end()
     else {
@@ -103,7 +120,8 @@ export class ClientTexts implements Ticking {
     const { summary } = this.#stream
     try {
       const text = await this.#stream.close()
-      if (!summary.isComplete) summary.failure ??= idleTimeoutError().failure
+      if (!summary.isComplete && this.#idle.isRequested) this.#error = idleTimeoutError()
+      else if (!summary.isComplete) summary.failure ??= idleTimeoutError().failure
       this.#settle(text, this.#timer.now())
     } catch (error) {
       this.#fail(error)
@@ -133,11 +151,11 @@ export class ClientTexts implements Ticking {
   }
 
   #isHeartbeatDue(now: number): boolean {
-    return now - this.#sentAt >= this.#limits.heartbeat
+    return now - this.#sentAt >= this.#heartbeatMs
   }
 
   #isIdle(now: number): boolean {
-    return now - this.#progressAt >= this.#limits.idle
+    return now - this.#progressAt >= this.#idle.ms
   }
 
   /** Whether the time to wait for the usage of a complete reply is over. */

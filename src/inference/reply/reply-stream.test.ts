@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { createContext } from '../../../test/formats/conformance/round-trip.ts'
+import { exchangeSettings } from '../../../test/support/time-limits.ts'
 import { wireFormats } from '../../formats/all.ts'
 import type { ReplyEvent } from '../../formats/call/event.ts'
 import type { ReplyWriter } from '../../formats/wire-format.ts'
@@ -34,6 +35,7 @@ test('an event beyond the limits of a reply is not written', async () => {
   const exchange = new UpstreamExchange(new AbortController().signal, {
     upstreams: { exchanges: new Set() },
     timer: new CoarseTimer(),
+    settings: exchangeSettings,
   })
   const bounds = { bytes: 100, events: 100, parts: 100, characters: 3 }
   const stream = new EventStream(events.values(), encoder, exchange, { timeSlicer: new TimeSlicer(), bounds })
@@ -59,6 +61,7 @@ test('an error that a transform throws ends the stream as it is, not as a failur
   const exchange = new UpstreamExchange(new AbortController().signal, {
     upstreams: { exchanges: new Set() },
     timer: new CoarseTimer(),
+    settings: exchangeSettings,
   })
   const bounds = { bytes: 100, events: 100, parts: 100, characters: 100 }
   const stream = new EventStream([event].values(), encoder, exchange, {
@@ -76,6 +79,7 @@ async function relay(chunks: readonly Uint8Array[]) {
   const exchange = new UpstreamExchange(new AbortController().signal, {
     upstreams: { exchanges: new Set() },
     timer: new CoarseTimer(),
+    settings: exchangeSettings,
   })
   const bounds = { bytes: 1e6, events: 1e6, parts: 1e6, characters: 1e6 }
   const body = new ReadableStream<Uint8Array>({

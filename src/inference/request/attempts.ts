@@ -1,3 +1,4 @@
+import type { FallbackReason } from '../../formats/schema/fallbacks.ts'
 import type { WireFormatName } from '../../formats/vocabulary.ts'
 import type { ReplySummary } from '../../formats/wire-format.ts'
 import type { Charge } from '../../ledger/charge.ts'
@@ -32,6 +33,14 @@ export function describeTranslation(translation: AttemptedTranslation): Attempte
   }
 }
 
+/** Another model was to serve the request. */
+export interface FallbackStep {
+  reason: FallbackReason
+  /** The models, by their ids. */
+  from: string
+  to: string
+}
+
 /** The progress of a request through the providers. Turns share those of their request. */
 export interface Attempts {
   failed: FailedAttempt[]
@@ -49,6 +58,8 @@ export interface Attempts {
   transcript: Transcript | null
   /** Milliseconds from arrival to the first content of a stream. */
   firstTokenMs: number | null
+  /** The models that were added to the plan; null if none were. */
+  fallbacks: readonly FallbackStep[] | null
 }
 
 /** The end of a request: its status, its charge and its reply. */

@@ -100,6 +100,8 @@ export interface RoutingPlan extends RoutingDecision {
 export interface PlacedHold {
   /** Amounts held for a request that pays for one reply. */
   amounts: Amounts
+  /** Further holds, of a request that was sent to a more expensive model. */
+  extensions?: readonly string[]
   /** The funds of a request that may pay for more; null otherwise. */
   funds: Funds | null
   /** The limit it left the least of; null if there is none. */

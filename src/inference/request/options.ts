@@ -1,11 +1,14 @@
 import type { RouterStrategy } from '../../catalog/router-models.ts'
 import type { FormatNames } from '../../formats/reasoning-format.ts'
+import { type ReasonFallbacks, reasonFallbacks } from '../../formats/schema/fallbacks.ts'
 import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
 import { listServiceHeaders } from '../../formats/synonyms.ts'
 import type { TagRules } from '../../governance/tags/rules.ts'
 import { noTags } from '../../governance/tags/tag.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { flattenIssues } from '../../platform/validation/validation-issues.ts'
+import { type AttemptOptions, parseAttemptOptions, timeoutHeader } from './attempt-options.ts'
 import {
   type LabelHeaders,
   labelHeaders,
@@ -37,6 +40,10 @@ export interface RequestOptions {
   wantsMetadata: boolean
   /** The names of reasoning formats in the reply. */
   reasoningFormatNames: FormatNames
+  /** What the request says about its attempts; null if nothing. */
+  attempts: AttemptOptions | null
+  /** Models by the reason for which they are tried; null if the request names none by reason. */
+  fallbacks: ReasonFallbacks | null
 }
 
 /** A router model, and the models it was replaced by. */
@@ -69,10 +76,12 @@ export function parseOptions(
   const labels = findLabelHeaders(headers)
   const metadata = body.metadata === undefined ? undefined : asObject(body.metadata)
   const { tags, droppedTags } = labels || metadata || rules ? readTags(metadata, labels, rules) : untagged
+  // Validated by the operation's schema; a preset's, when the preset was created.
+  const preferences = (asObject(body.provider) ?? noPreferences) as ProviderPreferences
+  const timeout = headers.get(timeoutHeader)
   return {
     models: parseModels(body, defaultModel),
-    // Validated by the operation's schema; a preset's, when the preset was created.
-    preferences: (asObject(body.provider) ?? {}) as ProviderPreferences,
+    preferences,
     sessionId: sanitizeLabel(
       asString(body.session_id) ?? findHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
     ),
@@ -92,6 +101,9 @@ export function parseOptions(
     strict: headers.get('x-headgate-strict') === 'true',
     wantsMetadata: findHeader(headers, metadataHeaders)?.toLowerCase() === 'enabled',
     reasoningFormatNames: headers.get('x-headgate-reasoning-formats') === 'neutral' ? 'neutral' : 'sdk',
+    attempts:
+      timeout === null && preferences === noPreferences ? null : parseAttemptOptions(preferences, timeout),
+    fallbacks: body.fallbacks === undefined ? null : parseReasonFallbacks(body.fallbacks),
   }
 }
 
@@ -105,6 +117,7 @@ function findLabelHeaders(headers: Headers): LabelHeaders | null {
   }
   return found
 }
+const noPreferences: ProviderPreferences = {}
 
 const sessionHeaders = [
   'x-session-id',
@@ -147,6 +160,15 @@ function parseModels(body: JsonObject, defaultModel: string | null): string[] {
   if (models.length > 0) return models
   if (defaultModel) return [defaultModel]
   throw invalidFieldError('model', 'is required, because the workspace has no default model')
+}
+
+/** A list is for any reason. */
+function parseReasonFallbacks(value: unknown): ReasonFallbacks | null {
+  if (value === null || Array.isArray(value)) return null
+  const { success, data, error } = reasonFallbacks.safeParse(value)
+  if (success) return data
+  const [issue] = flattenIssues(error)
+  throw invalidFieldError(['fallbacks', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'is not valid')
 }
 
 const noModels: readonly string[] = []

@@ -57,6 +57,16 @@ interface Parsed<F extends RequestFormat, C extends MeasuredContent> {
   presetId: string | null
 }
 
+const noAttempt = {
+  span: null,
+  replySpan: null,
+  candidate: null,
+  translation: null,
+  transcript: null,
+  firstTokenMs: null,
+  fallbacks: null,
+}
+
 export function createState<F extends RequestFormat, C extends MeasuredContent>(
   gateway: Gateway,
   incoming: Omit<IncomingRequest, 'body' | 'source' | 'format'>,
@@ -82,7 +92,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     id,
     at: gateway.clock.now(),
     startedAt,
-    timeLimitMs: null,
+    timeLimitMs: options.attempts?.timeLimitMs ?? null,
     spans: gateway.tracer || isExported ? recordSpans(gateway, httpRequest, startedAt, isExported) : null,
     isNested: incoming.isNested ?? false,
     outer: incoming.outer ?? null,
@@ -106,12 +116,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
       failed: [],
       lastStartedAt: startedAt,
       isOpen: false,
-      span: null,
-      replySpan: null,
-      candidate: null,
-      translation: null,
-      transcript: null,
-      firstTokenMs: null,
+      ...noAttempt,
     },
     settling: null,
   }

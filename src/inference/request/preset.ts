@@ -154,7 +154,7 @@ function translateToCohere(preset: ActivePreset): JsonObject {
 const chatOnlyFields = new Set(['tool_choice', 'response_format'])
 
 const routingFields = new Set([
-  ...['model', 'models', 'provider', 'plugins', 'route'],
+  ...['model', 'models', 'fallbacks', 'provider', 'plugins', 'route'],
   ...['cache_enabled', 'cache_ttl_seconds'],
 ])
 

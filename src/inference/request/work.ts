@@ -21,7 +21,7 @@ export interface AppliedPlugin {
 
 /** A step besides the model, in `service_metadata.pipeline`. */
 export interface PipelineStage {
-  type: 'guardrail' | 'plugin' | 'server_tools' | 'response_healing' | 'context_compression'
+  type: 'guardrail' | 'plugin' | 'server_tools' | 'response_healing' | 'context_compression' | 'hedge'
   name: string
   summary?: string
   data?: JsonObject

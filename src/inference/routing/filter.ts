@@ -32,6 +32,7 @@ export type ExclusionReason =
   | 'allow_fallbacks'
   | 'price_unknown'
   | 'limit_reached'
+  | 'budget'
 
 /** The constraints of a request on endpoints, computed once. */
 export interface FilterRules {

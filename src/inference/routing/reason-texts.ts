@@ -45,6 +45,7 @@ export const exclusionReasonTexts: Record<BuiltInReason, string> = {
   allow_fallbacks: '`allow_fallbacks: false` limits the request to its first choice, or to `order`.',
   limit_reached: 'A limit on this model or provider leaves too little for the request.',
   price_unknown: 'Its price is unknown, and the key has a spending limit.',
+  budget: 'A spending limit does not allow what the request may cost at the models that were requested.',
 }
 
 const guardrailPrefix = 'guardrail:'

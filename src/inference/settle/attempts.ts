@@ -49,7 +49,7 @@ function quoteMessage({ message }: UpstreamFailure): string {
 
 /** Times in milliseconds: `at` since the request arrived. */
 function toAttemptRecord(
-  { provider, endpoint, model, byokKeyId, failure, startedAt, endedAt }: FailedAttempt,
+  { provider, endpoint, model, byokKeyId, failure, startedAt, endedAt, fallback }: FailedAttempt,
   requestStartedAt: number,
   describe: Description,
 ) {
@@ -59,6 +59,7 @@ function toAttemptRecord(
     model,
     ...describeFailure(failure, describe),
     ...(byokKeyId !== null && { own_key: true }),
+    ...(fallback && { fallback }),
     at: Math.round(startedAt - requestStartedAt),
     ms: Math.round(endedAt - startedAt),
   }

@@ -26,6 +26,7 @@ import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import { buildUpstreamTarget, findEndpointForTier, pricingOf } from '../hold/admit.ts'
 import { listUncharged, settleLimits } from '../hold/declared-limits.ts'
 import { remainingHold } from '../hold/extend-hold.ts'
+import { releaseExtensions } from '../hold/request-hold.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
 import type { Outcome } from '../request/attempts.ts'
 import type { Admitted, RequestState } from '../request/inference-request.ts'
@@ -197,6 +198,7 @@ async function settleRequest(
   } finally {
     if (request.hold.funds) await request.hold.funds.close(gateway)
     if (counting) await counting
+    if (request.hold.extensions) await releaseExtensions(gateway, request, request.hold.extensions)
   }
   if (candidate && work) recordLateLines(gateway, request.id, work, lines.length)
   if (request.onSettled.length > 0) notifySettled(request, outcome)

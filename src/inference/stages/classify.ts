@@ -106,6 +106,8 @@ async function createRequest(
       preferences: { data_collection, zdr },
       strict: false,
       wantsMetadata: false,
+      attempts: null,
+      fallbacks: null,
     },
     logsContent: false,
     exportTargets: exportTargets && { ...exportTargets, includesContent: false },

@@ -3,22 +3,25 @@ import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
 import { timeoutError, unexpectedReplyError } from '../failures/errors.ts'
 import { RedactedFrames } from '../failures/redact-secrets.ts'
+import type { IdleLimit } from '../reply/client-texts.ts'
 import { EventEncoder } from '../reply/event-encoder.ts'
 import { createRelay } from '../reply/relay.ts'
 import { EventStream, type ReplyStream, type StreamLimits, UpstreamStream } from '../reply/reply-stream.ts'
 import { describeTranslation } from '../request/attempts.ts'
-import type { Admitted, InferenceRequest } from '../request/inference-request.ts'
+import type { Admitted, InferenceRequest, Routed } from '../request/inference-request.ts'
 import { createLoop, type ToolLoop } from '../tool-loop/loop.ts'
 import type { Attempt } from '../upstream/attempt.ts'
 import { buildUpstreamCall } from '../upstream/build-call.ts'
 import { assertFinished, decodeEvents, receiveReply } from '../upstream/decode-reply.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { assertNotRefused } from '../upstream/fall-back.ts'
 import { createFrameReader } from '../upstream/frame-reader.ts'
 import { openEvents } from '../upstream/reply-events.ts'
 import { send } from '../upstream/send.ts'
 import { simulateReply } from '../upstream/simulation.ts'
 import { Turn } from '../upstream/turn.ts'
 import { dispatchText } from './dispatch-text.ts'
+import { drainUpstream } from './drain.ts'
 
 /** A stream that has begun. It does not refer to the request as it was sent, which may be long. */
 export interface OpenedStream {
@@ -27,21 +30,29 @@ export interface OpenedStream {
   pending: string
   /** The error with which a transform has already refused the reply; null if none has. */
   refusal: GatewayError | null
+  /** The longest time between two events with content, and whether the request has set it. */
+  idle: IdleLimit
 }
 
 /** The stream of the first candidate whose reply has begun. */
 export function dispatchStream(gateway: Gateway, request: Admitted<InferenceRequest>): Promise<OpenedStream> {
-  const { limits } = gateway.settings
-  return dispatchText(gateway, request, async (exchange, attempt) => {
-    exchange.setTimeout(limits.first_byte)
+  const execute = async (exchange: UpstreamExchange, attempt: Attempt, state: Routed<InferenceRequest>) => {
+    exchange.setTimeout(exchange.limits.first_byte)
     const loop = request.work ? createLoop({ gateway, request, exchange }) : null
     const stream = await openStream(gateway, exchange, attempt, request, loop)
     const buffered = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
     const { candidate, translation } = attempt
+    if (!stream.summary.hasContent) assertNotRefused(request, candidate, stream.summary)
     if (candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
-    request.attempts.translation = describeTranslation(translation)
+    state.attempts.translation = describeTranslation(translation)
     request.content.releaseText()
-    return { stream, ...buffered }
+    const idle = { ms: exchange.limits.idle, isRequested: exchange.isIdleRequested }
+    return { stream, ...buffered, idle }
+  }
+  return dispatchText(gateway, request, execute, async ({ stream }, isBilled) => {
+    if (isBilled) await drainUpstream(gateway, stream)
+    stream.cancel()
+    return stream.summary
   })
 }
 
@@ -100,8 +111,8 @@ async function bufferUntilContent(
   stream: ReplyStream,
   maxPending: number,
 ): Promise<Pick<OpenedStream, 'pending' | 'refusal'>> {
-  const { first_byte, first_content, idle, total } = gateway.settings.limits
-  const deadline = gateway.timer.now() + first_content
+  const { first_byte, first_content, idle, total } = exchange.limits
+  const deadline = Math.min(gateway.timer.now() + first_content, exchange.contentDueAt)
   let pending = ''
   for (let timeout = first_byte; ; timeout = idle) {
     const remaining = deadline - gateway.timer.now()

@@ -1,4 +1,4 @@
-import type { ReplyContext } from '../../formats/wire-format.ts'
+import type { ReplyContext, ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { buildMetadata } from '../explain/metadata.ts'
 import { createTranscript } from '../reply/transcript.ts'
@@ -11,18 +11,24 @@ import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { withFailover } from '../upstream/failover.ts'
 import { type Translation, translate } from '../upstream/translate.ts'
 
-type ExecuteFn<R> = (exchange: UpstreamExchange, attempt: Attempt) => Promise<R>
+type ExecuteFn<R> = (
+  exchange: UpstreamExchange,
+  attempt: Attempt,
+  state: Routed<InferenceRequest>,
+) => Promise<R>
 
 /** Sends a request for text to the candidates of its plan; each attempt has its own pipeline and transcript. */
 export function dispatchText<R>(
   gateway: Gateway,
   request: Routed<InferenceRequest>,
   execute: ExecuteFn<R>,
+  abandon: (value: R, isBilled: boolean) => Promise<ReplySummary>,
 ): Promise<R> {
   return withFailover(gateway, request, {
     translate,
-    execute: (exchange, candidate, translation) =>
-      execute(exchange, beginAttempt(request, candidate, translation)),
+    execute: (exchange, candidate, translation, state) =>
+      execute(exchange, beginAttempt(state, candidate, translation), state),
+    abandon,
   })
 }
 

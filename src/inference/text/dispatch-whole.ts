@@ -8,6 +8,7 @@ import { buildUpstreamCall } from '../upstream/build-call.ts'
 import { decodeReply, processEvents, receiveReply, type WholeReply } from '../upstream/decode-reply.ts'
 import { drainAbandoned } from '../upstream/drain-abandoned.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { assertNotRefused } from '../upstream/fall-back.ts'
 import { openEvents } from '../upstream/reply-events.ts'
 import { send } from '../upstream/send.ts'
 import { collectEvents, simulateReply } from '../upstream/simulation.ts'
@@ -19,17 +20,18 @@ export function dispatchWhole(
   gateway: Gateway,
   request: Admitted<InferenceRequest>,
 ): Promise<AcceptedAttempt<WholeReply>> {
-  const { limits } = gateway.settings
-  return dispatchText(gateway, request, async (exchange, attempt) => {
-    exchange.setTimeout(limits.whole_reply)
+  const execute = async (exchange: UpstreamExchange, attempt: Attempt) => {
+    exchange.setTimeout(exchange.limits.whole_reply)
     const loop = request.work ? createLoop({ gateway, request, exchange }) : null
     const replying = loop ? runLoop(loop, attempt) : fetchReply(gateway, exchange, attempt, request)
     if (attempt.candidate.endpoint.provider.billsAbandoned)
       drainAbandoned(gateway, request, exchange, replying)
     const reply = await replying
+    if (!reply.summary.hasContent) assertNotRefused(request, attempt.candidate, reply.summary)
     exchange.release()
     return { ...attempt, reply }
-  })
+  }
+  return dispatchText(gateway, request, execute, async ({ reply }) => reply.summary)
 }
 
 /** The first turn has the time of any whole reply, the request that of a stream. */
@@ -38,7 +40,7 @@ async function runLoop(loop: ToolLoop, attempt: Attempt): Promise<WholeReply> {
   const first = await openEvents(gateway, exchange, request, attempt)
   const turn = new Turn(gateway, exchange, attempt.candidate, first)
   await turn.bufferAll()
-  exchange.setTimeout(gateway.settings.limits.total)
+  exchange.setTimeout(exchange.limits.total)
   const events: ReplyEvent[] = []
   for await (const event of loop.run(turn)) events.push(event)
   return processEvents(events, null, attempt.pipeline, request.format.replyCodec.replyLimits)

@@ -106,8 +106,8 @@ export class StreamSession implements EventListenerObject {
   }
 
   /** The texts for the client that follow those already received. */
-  begin({ stream }: OpenedStream, heartbeat: string): ClientTexts {
-    this.#texts = new ClientTexts(this.#gateway, heartbeat, stream)
+  begin({ stream, idle }: OpenedStream, heartbeat: string): ClientTexts {
+    this.#texts = new ClientTexts(this.#gateway, heartbeat, stream, idle)
     if (!this.#request.httpRequest.signal.aborted) this.#gateway.ledger.trackProgress(this.#request.id, this)
     return this.#texts
   }

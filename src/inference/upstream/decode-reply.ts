@@ -129,7 +129,7 @@ export async function receiveReply(
   const { findPendingId } = translation.wireFormat.upstream
   if (!findPendingId) return received
   let id = findPendingId(received.body)
-  if (id !== null) exchange.setTimeout(gateway.settings.limits.whole_reply)
+  if (id !== null) exchange.setTimeout(exchange.limits.whole_reply)
   for (let delay = firstDelayMs; id !== null; delay = Math.min(2 * delay, maxDelayMs)) {
     await wait(delay, undefined, { signal: exchange.signal }).catch((error: unknown) => {
       throw exchange.toError(error)

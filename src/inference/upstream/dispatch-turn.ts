@@ -44,7 +44,7 @@ async function openTurn(
   exchange: UpstreamExchange,
   attempt: Pick<Attempt, 'candidate' | 'translation'>,
 ): Promise<Turn> {
-  const { limits } = gateway.settings
+  const { limits } = exchange
   const { stream } = request.content
   exchange.setTimeout(stream ? limits.first_byte : limits.whole_reply)
   const events = await openEvents(gateway, exchange, request, attempt)

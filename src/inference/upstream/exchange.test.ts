@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { TestTimer } from '../../../test/support/clocks.ts'
+import { exchangeSettings } from '../../../test/support/time-limits.ts'
 import { UpstreamExchange } from './exchange.ts'
 
 const timer = new TestTimer()
@@ -8,7 +9,11 @@ afterAll(() => timer.stop())
 function open() {
   const client = new AbortController()
   const exchanges = new Set<UpstreamExchange>()
-  const exchange = new UpstreamExchange(client.signal, { upstreams: { exchanges }, timer })
+  const exchange = new UpstreamExchange(client.signal, {
+    upstreams: { exchanges },
+    timer,
+    settings: exchangeSettings,
+  })
   return { client, exchanges, exchange }
 }
 

@@ -1,3 +1,4 @@
+import type { UpstreamFailure } from '../../formats/call/failure.ts'
 import type { UpstreamServices } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { CoarseTimer, Ticking } from '../../platform/time/coarse-timer.ts'
@@ -9,9 +10,19 @@ import {
   unexpectedReplyError,
 } from '../failures/errors.ts'
 
+/** Milliseconds that the parts of an exchange may take, as in the settings `limits`. */
+export interface TimeLimits {
+  first_byte: number
+  first_content: number
+  idle: number
+  whole_reply: number
+  total: number
+}
+
 interface ExchangeContext {
   upstreams: Pick<UpstreamServices, 'exchanges'>
   timer: CoarseTimer
+  settings: { limits: TimeLimits }
 }
 
 /** One request to an upstream, until the reply is read, the client disconnects, or a timeout ends it. */
@@ -19,6 +30,14 @@ export class UpstreamExchange implements Ticking, EventListenerObject {
   readonly #controller = new AbortController()
   readonly signal = this.#controller.signal
   readonly #timer: CoarseTimer
+  limits: TimeLimits
+  /** Times of the timer at which there must be content, and the end; infinite unless they are declared. */
+  contentDueAt = Number.POSITIVE_INFINITY
+  endDueAt = Number.POSITIVE_INFINITY
+  /** Until this time of the timer only a limit of the request can end it; 0 without such limits. */
+  patientUntil = 0
+  /** Whether the request has the strictest limit between two events. */
+  isIdleRequested = false
   #dueAt = Number.POSITIVE_INFINITY
   #timedOut = false
   #stopping = false
@@ -31,7 +50,8 @@ export class UpstreamExchange implements Ticking, EventListenerObject {
   status: number | null = null
 
   /** `exchanges` has those in progress, so that a shutdown can end them. */
-  constructor(client: AbortSignal, { upstreams: { exchanges }, timer }: ExchangeContext) {
+  constructor(client: AbortSignal, { upstreams: { exchanges }, timer, settings }: ExchangeContext) {
+    this.limits = settings.limits
     this.#client = client
     this.#openExchanges = exchanges
     this.#timer = timer
@@ -43,7 +63,7 @@ export class UpstreamExchange implements Ticking, EventListenerObject {
 
   /** Replaces the current timeout. */
   setTimeout(ms: number): void {
-    this.#dueAt = this.#timer.now() + ms
+    this.#dueAt = Math.min(this.#timer.now() + ms, this.endDueAt)
   }
 
   tick(now: number): void {
@@ -87,6 +107,11 @@ export class UpstreamExchange implements Ticking, EventListenerObject {
   stop(): void {
     this.#stopping = true
     this.#controller.abort()
+  }
+
+  /** Whether a timeout was the request's own, which says nothing about the endpoint. */
+  isRequestedTimeout({ kind, status }: UpstreamFailure): boolean {
+    return kind === 'timeout' && status === null && this.#timer.now() < this.patientUntil
   }
 
   /** Maps an exception during the exchange to its cause: a shutdown, a timeout, a disconnect or the upstream. */

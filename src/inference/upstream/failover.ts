@@ -1,23 +1,31 @@
+import type { HedgePolicy } from '../../catalog/attempt-policy.ts'
 import type { UpstreamFailure } from '../../formats/call/failure.ts'
+import type { ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import { traceHeader } from '../../platform/tracing/trace-parent.ts'
-import { ClientDisconnectedError, UpstreamError } from '../failures/errors.ts'
+import { ClientDisconnectedError, timeoutError, UpstreamError } from '../failures/errors.ts'
 import { isPlainCode, isRequestFault, toClientError, toFailedAttempt } from '../failures/failure.ts'
 import { rateLimitedError } from '../plan/plan.ts'
 import type { AttemptedTranslation } from '../request/attempts.ts'
-import type { RequestState, Routed } from '../request/inference-request.ts'
+import type { Admitted, RequestState, Routed } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { acceptAttempt, beginAttempt, failAttempt } from './attempt-span.ts'
 import { UpstreamExchange } from './exchange.ts'
+import { fallBack } from './fall-back.ts'
+import { type HedgeResult, isHedgeable, type NextAttempt, tryHedged } from './hedge.ts'
+import { maxAttempts, shouldRetry } from './retry.ts'
+import { limitTime } from './time-limits.ts'
 
 /** The functions that send one kind of request to a candidate. */
 export interface AttemptStages<Q, T extends AttemptedTranslation, R> {
   /** Encodes a request. Throws one of `candidateErrors` if another endpoint may be able to serve the request. */
   translate(gateway: Gateway, request: Q, candidate: Candidate): T
-  /** Resolves with a whole reply, or when a streamed one has begun. */
-  execute(exchange: UpstreamExchange, candidate: Candidate, translation: T): Promise<R>
+  /** Resolves with a whole reply, or when a streamed one has begun. `state` is that of the attempt. */
+  execute(exchange: UpstreamExchange, candidate: Candidate, translation: T, state: Q): Promise<R>
+  /** For requests that may be sent to two candidates at once: see `Hedge`. */
+  abandon?(value: R, isBilled: boolean): Promise<ReplySummary>
 }
 
 /**
@@ -29,33 +37,62 @@ export async function withFailover<Q extends Routed, T extends AttemptedTranslat
   request: Q,
   stages: AttemptStages<NoInfer<Q>, T, R>,
 ): Promise<R> {
-  const { candidates } = request.plan
   const { failed } = request.attempts
-  const timeLimitMs = request.timeLimitMs ?? gateway.settings.limits.total
+  const { total } = gateway.settings.limits
+  const timeLimitMs = Math.min(request.timeLimitMs ?? total, total)
   let encodingError: GatewayError | null = null
-  for (const candidate of candidates) {
-    if (failed.length >= maxAttempts || performance.now() - request.startedAt > timeLimitMs) break
-    if (!shouldTry(gateway, request, candidate)) continue
+  let hedgedWith: Candidate | null = null
+  for (let index = 0; failed.length < maxAttempts; index++) {
+    // A failure may add the candidates of another model.
+    const candidate: Candidate | null =
+      request.plan.candidates[index] ?? (await fallBack(gateway, request, encodingError))
+    if (!candidate) break
+    if (performance.now() - request.startedAt > timeLimitMs) throw timeLimitError(candidate, request)
+    if (candidate === hedgedWith || !shouldTry(gateway, request, candidate)) continue
     if (request.content.received.isLarge) await yieldToEventLoop()
-    const translation = tryTranslate(gateway, request, stages, candidate)
+    const translation: T | GatewayError = tryTranslate(gateway, request, stages, candidate)
     if (request.content.received.isLarge) await yieldToEventLoop()
     if (translation instanceof GatewayError) {
       encodingError ??= translation
       continue
     }
-    const reply = await tryCandidate(gateway, request, stages, { candidate, translation, isRetry: false })
+    const first: NextAttempt<T> = { candidate, translation, isRetry: false }
+    const policy: HedgePolicy | false | null | undefined =
+      request.options.attempts?.hedge ?? candidate.endpoint.attempts?.hedge
+    const { abandon } = stages
+    let reply: { value: R } | null
+    if (policy && abandon && !hedgedWith && isHedgeable(request)) {
+      const prepareNext = () => prepareAttempt(gateway, request, stages, index + 1)
+      const run = (state: Q, attempt: NextAttempt<T>) => tryCandidate(gateway, state, stages, attempt)
+      const hedged: HedgeResult<R> = await tryHedged<Q & Admitted, T, R>(gateway, request, {
+        policy,
+        first,
+        prepareNext,
+        run,
+        abandon,
+      })
+      reply = hedged.reply
+      hedgedWith = hedged.second
+    } else reply = await tryCandidate(gateway, request, stages, first)
+    for (let retries = 0; !reply && !hedgedWith; retries++) {
+      if (!(await shouldRetry(gateway, request, candidate, retries))) break
+      reply = await tryCandidate(gateway, request, stages, { ...first, isRetry: true })
+    }
     if (reply) return reply.value
-    const isLast = candidate === candidates.at(-1)
-    if (!isLast || !shouldRetry(gateway, request, candidate)) continue
-    const retried = await tryCandidate(gateway, request, stages, { candidate, translation, isRetry: true })
-    if (retried) return retried.value
   }
   if (failed.length > 0) throw toClientError(failed)
   if (encodingError) throw encodingError
   throw rateLimitedError(
     gateway,
     request.options.models,
-    candidates.map(({ id }) => id),
+    request.plan.candidates.map(({ id }) => id),
+  )
+}
+
+/** The time for all attempts has passed: the last of them failed, or none could be made. */
+function timeLimitError(candidate: Candidate, { attempts: { failed }, startedAt }: Routed): GatewayError {
+  return toClientError(
+    failed.length > 0 ? failed : [toFailedAttempt(candidate, timeoutError().failure, startedAt, false)],
   )
 }
 
@@ -76,18 +113,27 @@ function tryTranslate<Q, T extends AttemptedTranslation>(
   }
 }
 
-interface NextAttempt<T> {
-  candidate: Candidate
-  translation: T
-  isRetry: boolean
+/** The first candidate from an index that may be tried, with the request encoded for it; null if there is none. */
+function prepareAttempt<Q extends Routed, T extends AttemptedTranslation>(
+  gateway: Gateway,
+  request: Q,
+  stages: Pick<AttemptStages<Q, T, unknown>, 'translate'>,
+  from: number,
+): NextAttempt<T> | null {
+  for (const candidate of request.plan.candidates.slice(from)) {
+    if (!shouldTry(gateway, request, candidate)) continue
+    const translation = tryTranslate(gateway, request, stages, candidate)
+    if (!(translation instanceof GatewayError)) return { candidate, translation, isRetry: false }
+  }
+  return null
 }
 
 /** Tries a candidate; null if the attempt failed and another may follow. */
-async function tryCandidate<T extends AttemptedTranslation, R>(
+async function tryCandidate<Q extends RequestState, T extends AttemptedTranslation, R>(
   gateway: Gateway,
-  request: RequestState,
-  stages: Pick<AttemptStages<never, T, R>, 'execute'>,
-  { candidate, translation, isRetry }: NextAttempt<T>,
+  request: Q,
+  stages: Pick<AttemptStages<Q, T, R>, 'execute'>,
+  { candidate, translation, isRetry, canceled }: NextAttempt<T>,
 ): Promise<{ value: R } | null> {
   const { attempts, httpRequest } = request
   if (httpRequest.signal.aborted) throw new ClientDisconnectedError()
@@ -98,17 +144,21 @@ async function tryCandidate<T extends AttemptedTranslation, R>(
   const health = gateway.routing.health.getOrCreate(candidate.id)
   health.recordStart(gateway.clock.now(), isRetry)
   const exchange = new UpstreamExchange(httpRequest.signal, gateway)
+  if (candidate.endpoint.attempts || request.timeLimitMs !== null || request.options.attempts)
+    limitTime(gateway, request, candidate, exchange)
+  if (canceled) exchange.abortWith(canceled)
   if (request.spans || httpRequest.headers.has(traceHeader)) beginAttempt(request, candidate, exchange)
   try {
-    const value = await stages.execute(exchange, candidate, translation)
+    const value = await stages.execute(exchange, candidate, translation, request)
     if (request.spans) acceptAttempt(request, exchange)
     return { value }
   } catch (error) {
     exchange.abort()
-    if (!(error instanceof UpstreamError)) throw error
+    if (canceled?.aborted || !(error instanceof UpstreamError)) throw error
     attempts.isOpen = false
     const failure = capRetryAfter(gateway, error.failure)
-    if (candidate.endpoint.provider.failsOnRequest) health.releaseTrial()
+    if (candidate.endpoint.provider.failsOnRequest || exchange.isRequestedTimeout(failure))
+      health.releaseTrial()
     else {
       health.recordFailure(gateway.clock.now(), failure)
       gateway.routing.sharing?.reportFailure(candidate.id, health, failure.kind)
@@ -130,9 +180,6 @@ function capRetryAfter({ settings }: Gateway, failure: UpstreamFailure): Upstrea
   return { ...failure, retryAfterMs: cooldown, isRetryAfterCut: true }
 }
 
-/** BYOK keys can make a plan of any length. */
-const maxAttempts = 20
-
 /**
  * Whether a candidate is still usable: other requests may have hit a rate limit or ejected an endpoint since the plan
  * was made.
@@ -149,19 +196,6 @@ function shouldTry({ routing, clock }: Gateway, request: Routed, candidate: Cand
     const other = routing.health.find(id)
     return other !== null && (other.isCoolingDown(now) || other.isEjected(now))
   })
-}
-
-/** Statuses of providers that have not processed the request. After a broken connection that is unknown. */
-const retryableStatuses: ReadonlySet<number | null> = new Set([502, 503, 529])
-
-/** Whether the last candidate is retried: once, unless it sent `Retry-After` or its retry budget is used up. */
-function shouldRetry({ routing }: Gateway, request: RequestState, { id }: Candidate): boolean {
-  const failure = request.attempts.failed.at(-1)?.failure
-  if (!failure || !retryableStatuses.has(failure.status) || failure.retryAfterMs !== undefined) return false
-  return (
-    request.options.preferences.allow_fallbacks !== false &&
-    routing.health.getOrCreate(id).consumeRetryBudget()
-  )
 }
 
 /** Logs a failure without the provider's message, which may quote the prompt. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { exchangeSettings } from '../../../test/support/time-limits.ts'
 import { CoarseTimer } from '../../platform/time/coarse-timer.ts'
 import { UpstreamError } from '../failures/errors.ts'
 import { UpstreamExchange } from './exchange.ts'
@@ -8,6 +9,7 @@ const exchange = () =>
   new UpstreamExchange(new AbortController().signal, {
     upstreams: { exchanges: new Set() },
     timer: new CoarseTimer(),
+    settings: exchangeSettings,
   })
 
 test('S13 a body is cut off at the limit, whatever its headers say', async () => {

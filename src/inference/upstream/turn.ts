@@ -43,8 +43,8 @@ export class Turn {
 
   /** Reads until there is content, within the time limits: until then another candidate can be tried. */
   async bufferUntilContent(): Promise<void> {
-    const { first_byte, first_content, idle, total } = this.#gateway.settings.limits
-    const deadline = this.#gateway.timer.now() + first_content
+    const { first_byte, first_content, idle, total } = this.#exchange.limits
+    const deadline = Math.min(this.#gateway.timer.now() + first_content, this.#exchange.contentDueAt)
     for (let timeout = first_byte; !this.summary.hasContent; timeout = idle) {
       const remaining = Math.max(0, deadline - this.#gateway.timer.now())
       const event = await this.#gateway.timer.wait(this.#read(), Math.min(timeout, remaining))

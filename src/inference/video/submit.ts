@@ -67,7 +67,7 @@ export function submitVideo(
     translate: (_gateway, _request, candidate) =>
       translateMedia(gateway, completeRequest(request, candidate), candidate, taskFor(candidate)),
     execute: async (exchange, candidate, translation) => {
-      exchange.setTimeout(gateway.settings.limits.whole_reply)
+      exchange.setTimeout(exchange.limits.whole_reply)
       // The job exists, whether or not its client waits.
       exchange.outliveClient()
       const completed = completeRequest(request, candidate)

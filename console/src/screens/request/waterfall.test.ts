@@ -9,6 +9,7 @@ const attempt = {
   outcome: 'overloaded',
   provider_code: null,
   message: null,
+  fallback: null,
 }
 
 test('bars share one scale', () => {

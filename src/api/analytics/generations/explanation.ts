@@ -53,6 +53,7 @@ const attempt = z.strictObject({
   message: text.describe(
     "The beginning of the provider's error message, without secrets; a general text unless the content of the request is stored. null if there is none, and for problems with the account of the installation unless the caller operates it.",
   ),
+  fallback: text.describe('The reason for which another model was tried next.'),
   started: milliseconds.describe('Milliseconds after the request arrived.'),
   duration: milliseconds,
 })
@@ -207,6 +208,7 @@ function listAttempts({ providerByName }: Catalog, row: GenerationRow, isOperato
     status: asNumber(one.status) ?? null,
     outcome: asString(one.code) ?? 'failed',
     ...describeError(one, isOperator || one.own_key === true),
+    fallback: asString(one.fallback) ?? null,
     started: asNumber(one.at) ?? null,
     duration: asNumber(one.ms) ?? null,
   }))
@@ -219,6 +221,7 @@ function listAttempts({ providerByName }: Catalog, row: GenerationRow, isOperato
     status: row.status === 'completed' ? 200 : null,
     outcome: row.status,
     ...describeError(findBrokenReply(row) ?? {}, isOperator || row.is_byok === 1),
+    fallback: null,
     started: dispatch_ms,
     duration: dispatch_ms === null ? null : Math.max(0, latency_ms - dispatch_ms),
   }

@@ -187,6 +187,7 @@ function toProviderInForce(provider: CatalogProvider): z.input<typeof providerIn
     headers,
     abilities: [...(provider.capabilities ?? commonCapabilities)],
     bills_abandoned: provider.billsAbandoned ?? false,
+    ...provider.attemptPolicy,
     regions: provider.regions,
     data_policy: provider.dataPolicy,
     ...(provider.headquarters && { headquarters: provider.headquarters }),

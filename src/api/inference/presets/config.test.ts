@@ -13,6 +13,7 @@ const keptEverywhere = {
     sort: { by: 'price', partition: 'none' },
     max_price: { prompt: '1' },
   },
+  fallbacks: { budget: ['sandbox/echo'], rate_limit: ['sandbox/other', 'sandbox/echo'] },
   plugins: [{ id: 'web', max_results: 3, search_prompt: 'Sources:' }],
   route: 'fallback',
   cache_control: { type: 'ephemeral', ttl: '1h' },

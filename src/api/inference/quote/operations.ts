@@ -76,7 +76,7 @@ const guardrail = z.strictObject({
 })
 
 const stage = z.strictObject({
-  type: z.enum(['guardrail', 'plugin', 'server_tools', 'response_healing', 'context_compression']),
+  type: z.enum(['guardrail', 'plugin', 'server_tools', 'response_healing', 'context_compression', 'hedge']),
   name: z.string(),
   summary: z.string().optional(),
   data: z.looseObject({}).optional(),
