@@ -7,6 +7,14 @@ export interface ModelIndex {
   readonly bySlug: ReadonlyMap<string, Model>
   /** `~author/family-latest`. */
   readonly latest: ReadonlyMap<string, Model>
+  /** Models with an expiration date and a replacement, by every name of theirs. */
+  readonly retiring: ReadonlyMap<string, Retirement>
+}
+
+/** When requests for a model move to another one. */
+export interface Retirement {
+  expiresAt: string
+  replacement: string
 }
 
 export interface ResolvedModel {
@@ -78,7 +86,16 @@ export function indexModels(models: readonly Model[]): ModelIndex {
   for (const model of models) for (const alias of model.aliases) addIfAbsent(alias, model)
   // A canonical slug that is not an id would have to choose among variants.
   for (const model of models) if (!model.id.includes(':')) addIfAbsent(model.canonical_slug, model)
-  return { bySlug, latest: indexLatest(models) }
+  return { bySlug, latest: indexLatest(models), retiring: indexRetiring(bySlug) }
+}
+
+function indexRetiring(bySlug: ReadonlyMap<string, Model>): Map<string, Retirement> {
+  const retiring = new Map<string, Retirement>()
+  for (const [name, { expiration_date, replacement }] of bySlug) {
+    if (expiration_date === null || replacement === null) continue
+    retiring.set(name, { expiresAt: `${expiration_date}T00:00:00.000Z`, replacement })
+  }
+  return retiring
 }
 
 function indexLatest(models: readonly Model[]): Map<string, Model> {

@@ -20,7 +20,7 @@ export function recordPlan(
 ): string | null {
   const { caller, options, content } = request
   // Everything that `describePlan` reads besides the catalog. Cheap: it is built for every request.
-  let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
+  let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${options.notices?.[0]?.name ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
   for (const { id, why, share } of plan.candidates) key += `\n${id} ${why} ${share}`
   for (const { endpoint, byokKeyId, reason } of plan.exclusions)
     key += `\n${endpoint.id} ${byokKeyId} ${reason}`

@@ -1,3 +1,4 @@
+import type { NameNotice } from '../../catalog/resolve-names.ts'
 import type { RouterStrategy } from '../../catalog/router-models.ts'
 import type { FormatNames } from '../../formats/reasoning-format.ts'
 import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
@@ -9,6 +10,8 @@ import { asObject, asObjects, asString, type JsonObject } from '../../platform/j
 export interface RequestOptions {
   /** Slugs, in the order they are tried. */
   models: string[]
+  /** Names that were aliases, or of expired models. */
+  notices?: readonly NameNotice[]
   /** The router model that the client named first, if it named one. */
   routed?: RoutedModel
   preferences: ProviderPreferences

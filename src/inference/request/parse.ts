@@ -1,3 +1,4 @@
+import { resolveNames } from '../../catalog/resolve-names.ts'
 import { isRouterSlug } from '../../catalog/router-models.ts'
 import { selectTargets } from '../../delivery/outbox.ts'
 import type { KeyContext } from '../../gateway/account-cache.ts'
@@ -15,7 +16,7 @@ import type {
   Unguarded,
 } from './inference-request.ts'
 import { inlineFiles } from './inline-files.ts'
-import { parseOptions } from './options.ts'
+import { parseOptions, type RequestOptions } from './options.ts'
 import { resolvePlugins } from './plugins.ts'
 import { expandPreset } from './preset.ts'
 import { shouldLogContent } from './retention.ts'
@@ -63,7 +64,8 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   { startedAt, keyContext, format, content, presetId }: Parsed<F, C>,
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
-  const options = parseOptions(content.body, httpRequest.headers, keyContext.defaultModel)
+  const at = gateway.clock.now()
+  const options = resolveOptions(gateway, content.body, httpRequest.headers, keyContext, at)
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
@@ -80,7 +82,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     logsContent: logging !== null && shouldLogContent(logging, { id, keyId: caller.key.id, region }),
     exportTargets,
     id,
-    at: gateway.clock.now(),
+    at,
     startedAt,
     timeLimitMs: null,
     spans: gateway.tracer || isExported ? recordSpans(gateway, httpRequest, startedAt, isExported) : null,
@@ -116,6 +118,19 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   }
   if (state.work || outerFunds) state.funds = new Funds(state, state.work?.bill ?? null, outerFunds ?? null)
   return state
+}
+
+/** The options, with the models that aliases and expired models stand for. */
+function resolveOptions(
+  { catalog }: Gateway,
+  body: JsonObject,
+  headers: Headers,
+  { aliases, defaultModel }: KeyContext,
+  now: number,
+): RequestOptions {
+  const options = parseOptions(body, headers, defaultModel)
+  const named = resolveNames(options.models, { catalog, aliases, now })
+  return named ? { ...options, ...named } : options
 }
 
 function resolveWork(

@@ -12,6 +12,7 @@ export const countedTables: ReadonlySet<string> = new Set([
   'ledger_entries',
   'member_limits',
   'members',
+  'model_aliases',
   'organizations',
   'preset_versions',
   'presets',

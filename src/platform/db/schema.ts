@@ -97,6 +97,7 @@ export interface Schema {
   background_responses: BackgroundResponseTable
   video_jobs: VideoJobTable
   catalogue_edits: CatalogEditTable
+  model_aliases: ModelAliasTable
   daily_requests: DailyRequestTable
   idempotency_keys: IdempotencyKeyTable
   benchmark_results: BenchmarkResultTable
@@ -1427,6 +1428,24 @@ export interface ConversationItemTable {
 }
 
 /** A change of the catalog by an operator at run time. */
+/** A name for one model or several, in a workspace or the whole organization. */
+export interface ModelAliasTable {
+  id: string
+  organization_id: string
+  /** Null: in every workspace of the organization. */
+  workspace_id: string | null
+  name: string
+  /** The models that it stands for, in the order they are tried, in JSON. */
+  models: string
+  /** What it stands for in the rules of guardrails, in JSON. */
+  rules: string
+  /** When requests move to the replacement. */
+  expires_at: string | null
+  replacement: string | null
+  created_at: string
+  updated_at: string
+}
+
 export interface CatalogEditTable {
   kind: 'provider' | 'model' | 'endpoint'
   /** The slug of the provider, or the id of the model. */

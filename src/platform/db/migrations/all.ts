@@ -55,6 +55,7 @@ import { ledgerLeases } from './060-ledger-leases.ts'
 import { nodeSchemas } from './061-node-schemas.ts'
 import { monthlyGenerations } from './062-monthly-generations.ts'
 import { clickhouseStream } from './064-clickhouse-stream.ts'
+import { modelAliases } from './066-model-aliases.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -116,4 +117,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '061-node-schemas': nodeSchemas,
   '062-monthly-generations': monthlyGenerations,
   '064-clickhouse-stream': clickhouseStream,
+  '066-model-aliases': modelAliases,
 }
