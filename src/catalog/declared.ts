@@ -45,6 +45,17 @@ export const declaredProvider = z.strictObject({
   settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),
   ...authFields,
   dialects: z.array(z.enum(wireFormatNames)).min(1).optional(),
+  /** Names of models that requests may use although nothing declares them. */
+  wildcards: z
+    .array(
+      z
+        .string()
+        .max(200)
+        .regex(/^[\w.:/@+-]*\*$/, 'must be the beginning of a name followed by one *, such as openai/*')
+        .refine((pattern) => !pattern.startsWith(routerPrefix), 'is reserved for router models'),
+    )
+    .max(20)
+    .optional(),
   /** The header for the key, if it differs from the format's; `authorization` means Bearer. */
   key_header: headerName.optional(),
   /** Sent with every request. */

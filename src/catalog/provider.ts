@@ -183,6 +183,12 @@ export interface Provider extends ProviderAddress {
   wire?: Readonly<Partial<Record<WireFormatName, WireAdapter>>>
   /** The names of its video API, for the wire format `video-jobs`. */
   videoJobs?: VideoJobFormat
+  /** Names of models that it serves although nothing declares them, such as `openai/*`. */
+  wildcards?: readonly string[]
+  /** The built-in provider whose prices are also its own. */
+  pricedAs?: string
+  /** The formats of a model that the catalog does not know, by the provider's name of it. */
+  listDialects?: (model: string) => WireFormatName[]
   /** The provider's name of a model, if it depends on the settings or the data region. */
   resolveModelName?: (model: string, settings: ProviderSettings, region: DataRegion) => string
   dataResidency?: Readonly<Partial<Record<DataRegion, DataResidency>>>

@@ -1,3 +1,4 @@
+import type { EndpointPricing } from '../../catalog/price.ts'
 import { computeRequestSize, type RequestSize } from '../../formats/call/size.ts'
 import { tasks } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
@@ -131,7 +132,8 @@ function assertCounted(isCounted: boolean, limit: number, at: number): void {
 function dropUnpriced(gateway: Gateway, { keyContext }: RequestState, plan: RoutingPlan): RoutingPlan {
   let isUnpriced = false
   for (const { endpoint } of plan.candidates) isUnpriced ||= pricingOf(gateway, endpoint) === null
-  return isUnpriced && hasSpendingLimit(keyContext.limits) ? selectPriced(gateway, plan) : plan
+  const isRefused = gateway.settings.billing.unknown_price === 'refuse'
+  return isUnpriced && (isRefused || hasSpendingLimit(keyContext.limits)) ? selectPriced(gateway, plan) : plan
 }
 
 function hasSpendingLimit(limits: readonly Limit[]): boolean {
@@ -146,9 +148,15 @@ function selectPriced(gateway: Gateway, plan: RoutingPlan): RoutingPlan {
     return { ...plan, candidates, exclusions: [...plan.exclusions, ...listUnpriced(plan, isPriced)] }
   throw gatewayError(
     'price_unknown',
-    `The price of ${plan.candidates[0]?.model.id} is unknown, and this key has a limit. ` +
+    `The price of ${plan.candidates[0]?.model.id} is unknown, ${formatPriceRule(gateway)}. ` +
       'Ask the operator to set a price or `billing.unknown_price`.',
   )
+}
+
+function formatPriceRule({ settings }: Gateway): string {
+  return settings.billing.unknown_price === 'refuse'
+    ? 'and the operator refuses requests without a price'
+    : 'and this key has a limit'
 }
 
 function listUnpriced({ candidates }: RoutingPlan, isPriced: (candidate: Candidate) => boolean): Exclusion[] {
@@ -162,9 +170,13 @@ function listUnpriced({ candidates }: RoutingPlan, isPriced: (candidate: Candida
     }))
 }
 
-/** The price, or the `billing.unknown_price` of the operator; null if there is neither. */
-export function pricingOf(gateway: Gateway, endpoint: Candidate['endpoint']) {
-  return endpoint.pricing ?? gateway.settings.billing.unknown_price ?? null
+const zeroPrice = { prompt: '0', completion: '0' }
+
+/** The price, or that of the operator's `billing.unknown_price`; null if there is neither. */
+export function pricingOf({ settings }: Gateway, { pricing }: Candidate['endpoint']): EndpointPricing | null {
+  const { unknown_price: unknown = null } = settings.billing
+  if (pricing || unknown === null || unknown === 'refuse') return pricing
+  return unknown === 'zero' ? zeroPrice : unknown
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { EndpointPricing } from '../../catalog/price.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { describeDecision } from '../explain/metadata.ts'
+import { pricingOf } from '../hold/admit.ts'
 import type { RequestState, RoutingPlan, Unguarded } from '../request/inference-request.ts'
 import { type Explanation, explainDecision } from '../routing/explain.ts'
 
@@ -42,7 +43,7 @@ function describePlan(gateway: Gateway, request: Unguarded<RequestState>, plan: 
     strategy,
     endpoints,
     ...(params && { params }),
-    pricing: plan.candidates.map(({ endpoint }) => endpoint.pricing ?? billing.unknown_price ?? null),
+    pricing: plan.candidates.map(({ endpoint }) => pricingOf(gateway, endpoint)),
     byok_fee: billing.byok_fee,
   }
 }

@@ -43,7 +43,8 @@ export const exclusionReasonTexts: Record<BuiltInReason, string> = {
   rate_limited: 'The provider is rate limited and cooling down.',
   ejected: 'It failed repeatedly and is ejected for a while.',
   allow_fallbacks: '`allow_fallbacks: false` limits the request to its first choice, or to `order`.',
-  price_unknown: 'Its price is unknown, and the key has a spending limit.',
+  price_unknown:
+    'Its price is unknown, and the key has a spending limit, or the operator refuses unknown prices.',
 }
 
 const guardrailPrefix = 'guardrail:'

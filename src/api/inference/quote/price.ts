@@ -1,7 +1,7 @@
 import { estimatePromptTokens, type RequestSize } from '../../../formats/call/size.ts'
 import { zeroUsage } from '../../../formats/call/usage.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
-import { worstCaseAt } from '../../../inference/hold/admit.ts'
+import { pricingOf, worstCaseAt } from '../../../inference/hold/admit.ts'
 import type { RequestState } from '../../../inference/request/inference-request.ts'
 import type { Candidate } from '../../../inference/routing/candidate.ts'
 import { computeFee } from '../../../ledger/charge.ts'
@@ -25,7 +25,7 @@ export function estimatePrice(
   candidate: Candidate,
 ): Price {
   const expected = computeExpectedCost(gateway, request, size, candidate)
-  const isKnown = candidate.endpoint.pricing !== null || gateway.settings.billing.unknown_price !== undefined
+  const isKnown = pricingOf(gateway, candidate.endpoint) !== null
   const { amount } = worstCaseAt(gateway, size, candidate, request.at)
   return {
     worst_case: isKnown ? usdFromNanos(amount) : null,
