@@ -146,6 +146,7 @@ function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider 
     ...(changes.base_url && { baseUrl: changes.base_url, addresses: [] }),
     ...(provider.auth && { auth: applyAuthFields(provider.auth, changes) }),
     wireFormats: changes.dialects ?? provider.wireFormats,
+    ...(changes.model_list && { modelList: changes.model_list }),
     ...(changes.wildcards && { wildcards: changes.wildcards }),
     ...(changes.like && changes.base_url === undefined && { pricedAs: changes.like }),
     ...(changes.key_header && { keyHeader: changes.key_header }),

@@ -15,6 +15,7 @@ import {
   parseCredentialObject,
 } from './credential.ts'
 import { type DeclaredModel, dataPolicy, tagOf } from './declared-model.ts'
+import { modelListNames } from './discovery/formats/all.ts'
 import type { Provider } from './provider.ts'
 import { authFields } from './provider-auth/all.ts'
 import { printableMessage, printablePattern } from './provider-auth/credential-field.ts'
@@ -45,6 +46,8 @@ export const declaredProvider = z.strictObject({
   settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),
   ...authFields,
   dialects: z.array(z.enum(wireFormatNames)).min(1).optional(),
+  /** How the server lists its models; by default, as servers of its first format do. `none`: the list is not read. */
+  model_list: z.enum(modelListNames).optional(),
   /** Names of models that requests may use although nothing declares them. */
   wildcards: z
     .array(

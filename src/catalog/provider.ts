@@ -11,6 +11,7 @@ import type { FormField } from '../platform/http/form-encode.ts'
 import type { FrameReader } from '../platform/http/sse.ts'
 import type { JsonObject } from '../platform/json/json-values.ts'
 import type { ModelDeclaration, SpeechTraits } from './declared-model.ts'
+import type { ModelListName } from './discovery/formats/all.ts'
 import type { AuthOptions } from './provider-auth/all.ts'
 import type { ProviderAddress, ProviderSettings, SettingName, SettingSource } from './provider-settings.ts'
 
@@ -183,6 +184,8 @@ export interface Provider extends ProviderAddress {
   wire?: Readonly<Partial<Record<WireFormatName, WireAdapter>>>
   /** The names of its video API, for the wire format `video-jobs`. */
   videoJobs?: VideoJobFormat
+  /** How it lists its models; by default, as servers of its first format do. */
+  modelList?: ModelListName | 'none'
   /** Names of models that it serves although nothing declares them, such as `openai/*`. */
   wildcards?: readonly string[]
   /** The built-in provider whose prices are also its own. */

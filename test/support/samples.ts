@@ -883,6 +883,14 @@ export const samples: Record<string, SampleFactory> = {
   deleteCatalogueProvider: async (_, __, server) =>
     createOverride(server, `providers/${uniqueName('sample')}`, catalogProvider),
   testCatalogueProvider: fixedSample('/catalogue/providers/sandbox/test'),
+  inspectCatalogueProvider: fixedSample('/catalogue/providers/sandbox/inspect'),
+  refreshCatalogueProviderModels: fixedSample('/catalogue/providers/sandbox/models/refresh'),
+  listCatalogueProviderModels: fixedSample('/catalogue/providers/sandbox/models'),
+  declareCatalogueProviderModels: async () => ({
+    path: '/catalogue/providers/sandbox/models',
+    body: { models: [{ upstream_model: 'echo', id: `sample/${uniqueName('declared')}` }] },
+  }),
+  listCatalogueModelChanges: fixedSample('/catalogue/model-changes'),
   listCatalogueModels: fixedSample('/catalogue/models'),
   getCatalogueModel: fixedSample('/catalogue/models/sandbox/echo'),
   putCatalogueModel: async () => ({

@@ -1,4 +1,3 @@
-import type { EndpointPricing } from '../../catalog/price.ts'
 import { computeRequestSize, type RequestSize } from '../../formats/call/size.ts'
 import { tasks } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
@@ -15,6 +14,7 @@ import { resolveRequestId } from '../../platform/http/request-id.ts'
 import { utcDay, utcMinute } from '../../platform/time/time.ts'
 import type { Admitted, PlacedHold, RequestState, Routed, RoutingPlan } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
+import { pricingOf } from '../routing/endpoint-price.ts'
 import type { Exclusion } from '../routing/prepare.ts'
 import { holdGraceMs } from './extension.ts'
 import { limitError } from './limit-error.ts'
@@ -168,15 +168,6 @@ function listUnpriced({ candidates }: RoutingPlan, isPriced: (candidate: Candida
       byokKeyId: byokKey?.id ?? null,
       reason: 'price_unknown',
     }))
-}
-
-const zeroPrice = { prompt: '0', completion: '0' }
-
-/** The price, or that of the operator's `billing.unknown_price`; null if there is neither. */
-export function pricingOf({ settings }: Gateway, { pricing }: Candidate['endpoint']): EndpointPricing | null {
-  const { unknown_price: unknown = null } = settings.billing
-  if (pricing || unknown === null || unknown === 'refuse') return pricing
-  return unknown === 'zero' ? zeroPrice : unknown
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { EndpointPricing } from '../../catalog/price.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { describeDecision } from '../explain/metadata.ts'
-import { pricingOf } from '../hold/admit.ts'
 import type { RequestState, RoutingPlan, Unguarded } from '../request/inference-request.ts'
+import { pricingOf } from '../routing/endpoint-price.ts'
 import { type Explanation, explainDecision } from '../routing/explain.ts'
 
 /** A routing decision as it is stored. */

@@ -98,6 +98,8 @@ export interface Schema {
   video_jobs: VideoJobTable
   catalogue_edits: CatalogEditTable
   model_aliases: ModelAliasTable
+  model_lists: ModelListTable
+  model_list_changes: ModelListChangeTable
   daily_requests: DailyRequestTable
   idempotency_keys: IdempotencyKeyTable
   benchmark_results: BenchmarkResultTable
@@ -1428,6 +1430,31 @@ export interface ConversationItemTable {
 }
 
 /** A change of the catalog by an operator at run time. */
+/** The models of a provider as it lists them itself. */
+export interface ModelListTable {
+  provider: string
+  /** The list, in JSON. */
+  models: string
+  /** The last reading; null: none has succeeded. */
+  refreshed_at: string | null
+  /** The last attempt to read it. */
+  checked_at: string
+  /** Why the last attempt failed. */
+  problem: string | null
+}
+
+/** What was different in a provider's list at a reading. */
+export interface ModelListChangeTable {
+  id: string
+  provider: string
+  model: string
+  kind: 'appeared' | 'disappeared' | 'price_changed' | 'changed'
+  /** The entry of the list, in JSON. */
+  before: string | null
+  after: string | null
+  created_at: string
+}
+
 /** A name for one model or several, in a workspace or the whole organization. */
 export interface ModelAliasTable {
   id: string

@@ -56,6 +56,7 @@ import { nodeSchemas } from './061-node-schemas.ts'
 import { monthlyGenerations } from './062-monthly-generations.ts'
 import { clickhouseStream } from './064-clickhouse-stream.ts'
 import { modelAliases } from './066-model-aliases.ts'
+import { modelLists } from './067-model-lists.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -118,4 +119,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '062-monthly-generations': monthlyGenerations,
   '064-clickhouse-stream': clickhouseStream,
   '066-model-aliases': modelAliases,
+  '067-model-lists': modelLists,
 }
