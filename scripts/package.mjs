@@ -2,9 +2,10 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { renderLicenses } from './packaging/licenses.mjs'
+import { resolveOutput } from './packaging/output.mjs'
 import { prepareRuntime } from './packaging/runtimes.mjs'
 import { buildSbom } from './packaging/sbom.mjs'
 import { readSource } from './packaging/source.mjs'
@@ -45,10 +46,12 @@ function readArguments(args) {
     process.stderr.write(unknown === undefined ? usage : `Unknown: ${unknown}.\n\n${usage}`)
     process.exit(2)
   }
-  return {
-    selected: args.length > 0 ? args : Object.keys(targets),
-    output: resolve(folder ?? join(root, 'dist')),
+  const output = resolveOutput(root, folder)
+  if (output === null) {
+    process.stderr.write(`${folder} has the source: name a folder that may be emptied.\n`)
+    process.exit(2)
   }
+  return { selected: args.length > 0 ? args : Object.keys(targets), output }
 }
 
 function resolveTarget(name) {

@@ -15,36 +15,67 @@ export async function startPostgres(moreSettings = []) {
   const bin = findBinaries() ?? (installPackage('postgresql', 'PostgreSQL') ? findBinaries() : null)
   if (!bin) return null
   const folder = mkdtempSync(join(tmpdir(), 'headgate-pg-'))
-  const user = isRoot ? findPostgresUser() : {}
-  if (isRoot) chownSync(folder, user.uid, user.gid)
-  const run = (tool, args) =>
-    execFileSync(join(bin, tool), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
-  const data = join(folder, 'data')
-  run('initdb', ['-D', data, '-U', 'headgate', '-A', 'trust', '-E', 'UTF8', '--no-sync'])
-  const port = await findFreePort()
-  const options = [...settings, ...moreSettings, 'listen_addresses=127.0.0.1']
-    .map((setting) => `-c ${setting}`)
-    .join(' ')
-  run('pg_ctl', [
-    '-D',
-    data,
-    '-w',
-    '-t',
-    '60',
-    '-l',
-    join(folder, 'log'),
-    '-o',
-    `${options} -p ${port} -k ${folder}`,
-    'start',
-  ])
+  const server = prepareServer(bin, folder, await findFreePort(), moreSettings)
+  server.run('initdb', ['-D', server.data, '-U', 'headgate', '-A', 'trust', '-E', 'UTF8', '--no-sync'])
+  server.start()
   return {
-    url: `postgres://headgate@127.0.0.1:${port}/postgres`,
+    url: server.url,
     isPrivate: true,
     stop: () => {
-      spawnSync(join(bin, 'pg_ctl'), ['-D', data, '-m', 'immediate', 'stop'], { ...user, cwd: folder })
+      server.halt()
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Starts a streaming standby of a server that `startPostgres` has started. It can be halted and started again. */
+export async function startStandby(primaryUrl) {
+  const bin = findBinaries()
+  if (!bin) throw new Error('PostgreSQL is not installed')
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-pg-'))
+  const server = prepareServer(bin, folder, await findFreePort(), [])
+  // With a checkpoint at once, instead of one that is spread over minutes.
+  server.run('pg_basebackup', ['-D', server.data, '-d', primaryUrl, '-R', '-c', 'fast', '--no-sync'])
+  server.start()
+  return {
+    url: server.url,
+    halt: server.halt,
+    start: server.start,
+    stop: () => {
+      server.halt()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** How to run a server whose files are in the folder. */
+function prepareServer(bin, folder, port, moreSettings) {
+  const user = isRoot ? findPostgresUser() : {}
+  if (isRoot) chownSync(folder, user.uid, user.gid)
+  const data = join(folder, 'data')
+  const run = (tool, args) =>
+    execFileSync(join(bin, tool), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+  const options = [...settings, ...moreSettings, 'listen_addresses=127.0.0.1']
+    .map((setting) => `-c ${setting}`)
+    .join(' ')
+  const log = join(folder, 'log')
+  return {
+    url: `postgres://headgate@127.0.0.1:${port}/postgres`,
+    data,
+    run,
+    start: () => {
+      const own = `${options} -p ${port} -k ${folder}`
+      run('pg_ctl', ['-D', data, '-w', '-t', '60', '-l', log, '-o', own, 'start'])
+    },
+    halt: () =>
+      spawnSync(join(bin, 'pg_ctl'), ['-D', data, '-m', 'immediate', 'stop'], { ...user, cwd: folder }),
+  }
+}
+
+/** The folder of the programs and the account to run them with, which is this one unless it is root; null without them. */
+export function findPostgres() {
+  const binaries = findBinaries()
+  return binaries && { binaries, ...(isRoot && findPostgresUser()) }
 }
 
 function findBinaries() {

@@ -79,7 +79,7 @@ const parseCall = /(?<!function )\bparse(?:Media)?Request\(/
 const guardCall = /\b(?:guard|inspect)(?:Request|TokenCount|Media)\(|\bprepare: guardMedia\b/
 const queryCall = /\.(selectFrom|insertInto|updateTable|deleteFrom)\(/
 const queryHomes =
-  /(^|\/)store\.ts$|^src\/(?:(?:analytics|catalog|identity|ledger|platform\/db|storage)\/|(?:delivery|gateway|governance|http)\/[\w-]+\.ts$)/
+  /(^|\/)(?:[\w-]+-)?store\.ts$|^src\/(?:(?:analytics|catalog|identity|ledger|platform\/db|storage)\/|(?:delivery|gateway|governance|http)\/[\w-]+\.ts$)/
 
 interface Module {
   path: string

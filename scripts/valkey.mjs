@@ -9,7 +9,7 @@ import { preparePython } from './toolchains.mjs'
 
 /** Starts a server; returns its URL, its program and how to stop it, or null if it is not available. */
 export async function startValkey() {
-  const program = await findProgram()
+  const program = await findValkey()
   if (!program) return null
   const port = await findFreePort()
   const server = spawn(program, ['--port', `${port}`, '--bind', '127.0.0.1', '--save', ''], {
@@ -21,7 +21,8 @@ export async function startValkey() {
   return null
 }
 
-async function findProgram() {
+/** The program of an installed server, or of one from PyPI; null without them. */
+export async function findValkey() {
   const installed = ['valkey-server', 'redis-server'].find(
     (name) => spawnSync(name, ['--version']).status === 0,
   )

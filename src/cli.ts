@@ -13,11 +13,13 @@ import {
 import { scimCommand, signInCommand } from './commands/identity.ts'
 import { keysCommand } from './commands/keys.ts'
 import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
+import { limitsCommand } from './commands/limits.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
 import { restartCommand } from './commands/restart.ts'
 import { signingKeyCommand } from './commands/signing-key.ts'
 import { ssoCommand } from './commands/sso.ts'
+import { tiersCommand } from './commands/tiers.ts'
 import { ConfigError, findSettingsPath, readConfig } from './config.ts'
 import { loadConfig } from './gateway/secret-managers/resolve.ts'
 import { readSettings } from './gateway/settings.ts'
@@ -62,6 +64,8 @@ program.addCommand(signInCommand(run))
 program.addCommand(keysCommand(run))
 program.addCommand(organizationsCommand(run))
 program.addCommand(creditsCommand(run))
+program.addCommand(limitsCommand(run))
+program.addCommand(tiersCommand(run))
 program.addCommand(scimCommand(run))
 program.addCommand(ssoCommand(run))
 program.addCommand(signingKeyCommand(run))

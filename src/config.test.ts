@@ -74,6 +74,20 @@ describe('the environment', () => {
       expect(() => readConfig({ ...redis, [name]: '/no such value' })).toThrow(name)
   })
 
+  test('S10 the settings of a replica fail the start with a message that names them', () => {
+    const read = (changes: Record<string, string>) =>
+      readConfig({ DATABASE_URL: 'postgres://a', DATABASE_REPLICA_URL: 'postgres://b', ...changes })
+    expect(readConfig({}).replica).toBeNull()
+    expect(read({}).replica).toEqual({ url: 'postgres://b', maxLagMs: 5000 })
+    expect(read({ DATABASE_REPLICA_MAX_LAG_MS: '60000' }).replica?.maxLagMs).toBe(60_000)
+    for (const value of ['mysql://b:secret', 'b', 'sqlite:/secret']) {
+      expect(() => read({ DATABASE_REPLICA_URL: value })).toThrow('DATABASE_REPLICA_URL must be a URL')
+      expect(() => read({ DATABASE_REPLICA_URL: value })).not.toThrow('secret')
+    }
+    expect(() => read({ DATABASE_REPLICA_MAX_LAG_MS: '2999' })).toThrow('DATABASE_REPLICA_MAX_LAG_MS')
+    expect(() => read({ DATABASE_URL: '' })).toThrow('DATABASE_REPLICA_URL needs a DATABASE_URL')
+  })
+
   test('REDIS_URL names one server, Sentinels or nodes of a Cluster', () => {
     const read = (url: string) => readConfig({ REDIS_URL: url }).redis
     expect(read('')).toBeNull()

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type ClickHouseConfig, readClickHouse } from './config/clickhouse.ts'
 import { type RedisConfig, readRedis } from './config/redis.ts'
+import { type ReplicaConfig, readReplica } from './config/replica.ts'
 import { ConfigError, type Environment, readInteger } from './config/values.ts'
 import { readWorkers, type WorkersConfig } from './config/workers.ts'
 
@@ -18,6 +19,8 @@ export interface Config {
   databaseUrl: string
   /** Connections of this process to PostgreSQL for queries. */
   databasePoolSize: number
+  /** Where analytics are read from instead; null without DATABASE_REPLICA_URL. */
+  replica: ReplicaConfig | null
   workers: WorkersConfig
   /** What several nodes share besides the database; null without REDIS_URL. */
   redis: RedisConfig | null
@@ -99,6 +102,7 @@ export function readConfig(
     nodeDir: workers.own === null ? dataDir : workerDir(dataDir, workers.own),
     databaseUrl,
     databasePoolSize: readPoolSize(environment, workers),
+    replica: readReplica(environment, secrets, databaseUrl),
     workers,
     redis: readRedis(environment, secrets),
     clickhouse: readClickHouse(environment, secrets),

@@ -26,6 +26,7 @@ import { maintainMonths } from './platform/db/monthly/maintenance.ts'
 import { usdFromNanos } from './platform/money/money.ts'
 import { rootCauseMessage } from './platform/root-cause.ts'
 import { isoNow, RemoteClock } from './platform/time/clock.ts'
+import { moveContents } from './storage/content-packs.ts'
 import { deleteExpiredConversations } from './storage/conversations.ts'
 import { deleteExpiredResponses } from './storage/stored-responses.ts'
 
@@ -129,6 +130,7 @@ export const jobs: readonly Job[] = [
   { name: 'expired responses', everyMs: hourMs, run: deleteExpiredResponses },
   { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },
   { name: 'idempotency keys', everyMs: 5 * minuteMs, run: pruneIdempotencyKeys },
+  { name: 'contents to the bucket', everyMs: minuteMs, run: moveContents },
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
 ]
 

@@ -2,8 +2,6 @@ import { writeFileSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { resolveSiteUrl } from './access/site-url.ts'
 import { TaskSampler } from './analytics/classifier/task-sampler.ts'
-import { ClickHouseStore } from './analytics/clickhouse/clickhouse-store.ts'
-import { RollupThread } from './analytics/rollups/rollup-thread.ts'
 import { operationGroups, pageGroups } from './api/all.ts'
 import { Benchmarks } from './catalog/benchmarks/benchmarks.ts'
 import { DiscoveredModels } from './catalog/discovery/lists.ts'
@@ -14,6 +12,7 @@ import { type Config, ConfigError } from './config.ts'
 import { createContainers } from './containers/containers.ts'
 import { releaseAuditLeases } from './delivery/audit-destinations.ts'
 import { releaseDeliveryLeases } from './delivery/destination-states.ts'
+import { openAnalytics } from './gateway/analytics.ts'
 import { bootstrapOrganization, hasMatchingVaultKey, syncEnvironmentKey } from './gateway/bootstrap.ts'
 import {
   findExposedSecretFile,
@@ -45,6 +44,7 @@ import type { WorkerLink } from './gateway/worker-link.ts'
 import { createAuditRecorders } from './governance/audit/recorders.ts'
 import { PdfReader } from './governance/filters/pdf-reader.ts'
 import { ContentScanner } from './governance/filters/scanner.ts'
+import { LimitCounts } from './governance/limits/counts.ts'
 import { consolePage, consoleRoutes } from './http/console/routes.ts'
 import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
@@ -101,12 +101,12 @@ export async function openGateway(
   warnExposedSecret(config, log)
   const db = await openDatabase(config, { vault, log, queryTimeoutMs })
   const catalogState = await openCatalog({ config, settings, vault, log, db })
-  const [metrics, timer] = [new Metrics(), new CoarseTimer()]
+  const [metrics, timer, responseCache] = [new Metrics(), new CoarseTimer(), new ByteCache()]
   const node = new ClusterNode(!isPostgresUrl(config.databaseUrl))
-  const ledger = createLedger({ ...config, clock, log, nodeId: node.id, settings: () => gateway.settings })
+  const sharedState = await openShared(config, { db, clock, log, node })
+  const ledgerState = { ...sharedState, clock, log, nodeId: node.id, settings: () => gateway.settings }
+  const ledger = createLedger({ ...config, ...ledgerState })
   setReadBarrier(db, () => ledger.flush())
-  const responseCache = new ByteCache()
-  const sharedState = await openShared(config, log, node)
   registerGauges(metrics, { ledger, responseCache, ...sharedState }, () => gateway.connections)
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
   const gateway: Gateway = {
@@ -128,7 +128,7 @@ export async function openGateway(
     node,
     ...sharedState,
     audit: createAuditRecorders({ db, clock, vault, log }, node),
-    ...openAnalytics(config, db, metrics),
+    ...openAnalytics({ config, db, clock, metrics, node }),
     timeSlicer: new TimeSlicer(),
     taskSampler: new TaskSampler(),
     routing: createRouting(sharedState.cluster, clock),
@@ -151,14 +151,16 @@ export async function openGateway(
 }
 
 /** What this process shares with other workers and nodes. A process that serves alone loads nothing for workers. */
-async function openShared(config: Config, log: Logger, node: ClusterNode) {
+async function openShared(config: Config, deps: Pick<Gateway, 'db' | 'clock' | 'log' | 'node'>) {
+  const { log, node } = deps
   const isWorker = config.workers.own !== null
   const worker = isWorker
     ? (await import('./gateway/worker-link.ts')).openWorkerLink(config.workers, log)
     : null
   const workerCluster = worker?.cluster ?? null
   const liveNodes = () => node.liveNodes
-  return { worker, ...(await openSharedState(config, { log, liveNodes, workerCluster })) }
+  const state = await openSharedState(config, { log, liveNodes, workerCluster })
+  return { worker, ...state, limitCounts: new LimitCounts({ ...state, ...deps }) }
 }
 
 function registerGauges(
@@ -170,13 +172,6 @@ function registerGauges(
   metrics.registerLedger(ledger)
   metrics.registerCache(responseCache)
   metrics.registerCluster(cluster.status)
-}
-
-/** The roll-ups, and the store that analytics are read from as well. */
-function openAnalytics({ databaseUrl: url, clickhouse: config }: Config, db: Db, metrics: Metrics) {
-  const clickhouse = config && new ClickHouseStore(config)
-  if (clickhouse) metrics.registerClickHouse(clickhouse.status)
-  return { rollUps: new RollupThread({ url, clickhouse: config }, db), clickhouse }
 }
 
 function warnExposedSecret({ dataDir, secretKey }: Config, log: Logger): void {

@@ -223,7 +223,7 @@ describe.each(stores)('analytics in $kind, with ClickHouse: $isClickHouse', (sto
   })
 
   const allMetrics = metrics.map(({ name }) => name)
-  const names = dimensions.map(({ name }) => name)
+  const names = [...dimensions.map(({ name }) => name), 'tag:project']
 
   test.each(names)('every metric by %s', async (dimension) => {
     for (const granularity of [undefined, 'day', 'week', 'month']) {
@@ -266,6 +266,7 @@ describe.each(stores)('analytics in $kind, with ClickHouse: $isClickHouse', (sto
       ...{
         external_user: ["o'neil; DROP TABLE x", '%_\\', 'ユーザー 😀'],
         context_length_bucket: ['1k-4k', '1m+'],
+        'tag:project': ['apollo', '月'],
       },
     }
     const list = values[field]!
@@ -307,6 +308,12 @@ describe.each(stores)('analytics in $kind, with ClickHouse: $isClickHouse', (sto
     for (const { hash } of data.keys) await ask('GET', `/activity?api_key_hash=${hash}`)
     await ask('GET', `/activity?user_id=${server.own.owner.id}`)
     await ask('GET', `/activity?workspace_id=${data.workspaceIds[1]}`)
+    const apollo = (await ask('GET', '/activity?tag=project=apollo')).data as { requests: number }[]
+    expect(apollo.reduce((total, { requests }) => total + requests, 0)).toBe(
+      expected.filter(({ tags }) => tags?.split('\n').includes('project=apollo')).length,
+    )
+    await ask('GET', '/activity?external_user=user-1')
+    await ask('GET', '/activity?group_by=external_user')
   })
 
   const logFilters = [
@@ -318,6 +325,8 @@ describe.each(stores)('analytics in $kind, with ClickHouse: $isClickHouse', (sto
       'app=Zwei%20%5C%20%22quoted%22%20%27single%27',
       'preset=preset-1',
     ],
+    ...['tag=project=apollo', 'tag=project=apollo,env=prod', 'tag=project=Apollo', 'tag=project=%E6%9C%88'],
+    ...['external_user=user-1', 'external_user=%25_%5C'],
     ...['session_id=session-3', 'streamed=true', 'is_byok=true', 'min_cost=0.5', 'min_latency=3000'],
     ...['id=gen-00000009', 'id=gen-00000850', 'id=gen-x', 'id=ref-0004', 'request_id=req-77'],
     ...[

@@ -189,14 +189,37 @@ describe.if(hasClickHouse).each(databaseKinds)('the export from %s to ClickHouse
     expect(await count()).toEqual([9, 0.000009])
   })
 
+  test('a deletion that fails is repeated after an hour, not at once', async () => {
+    await settle(4, 100)
+    await exportAll()
+    await deleteOldGenerations({ db: db(), clock: server.clock }, 92)
+    server.clock.advance(2 * 3_600_000)
+    let searches = 0
+    engine.fault = {
+      kind: 'refused',
+      when: { test: (sql: string) => sql.startsWith('SELECT _partition_id') && ++searches > 0 },
+    }
+    for (let runs = 0; runs < 3; runs++) await exportAll()
+    expect(searches).toBe(1)
+    engine.fault = null
+    server.clock.advance(2 * 3_600_000)
+    await exportAll()
+    expect(await stored('headgate_generations')).toBe(0)
+  })
+
   test('generations that ClickHouse does not have are not deleted', async () => {
     await exportAll()
     engine.fault = { when: /./, kind: 'refused' }
     await settle(4, 100)
-    expect(await deleteOldGenerations({ db: db(), clock: server.clock }, 92)).toBe(0)
+    const maintenance = { db: db(), clock: server.clock }
+    const inDatabase = async () => (await db().selectFrom('generations').select('id').execute()).length
+    await deleteOldGenerations(maintenance, 92)
+    expect(await inDatabase()).toBe(4)
     engine.fault = null
     await exportAll()
-    expect(await deleteOldGenerations({ db: db(), clock: server.clock }, 92)).toBe(4)
+    // By row, or with their month.
+    await deleteOldGenerations(maintenance, 92)
+    expect(await inDatabase()).toBe(0)
     expect(await stored()).toBe(4)
   })
 

@@ -428,6 +428,8 @@ describe('the command line', () => {
     [['keys', 'create', '--name', 'x', '--limit', 'lots'], 'It must be an amount in USD'],
     [['keys', 'revoke', 'ffffffff'], 'There is no organization yet'],
     [['keys', 'revoke', ''], 'The hash must be 8 to 64 hexadecimal digits'],
+    [['limits', 'create', '--name', 'x', '--measure', 'euros', '--amount', '1'], 'Allowed choices are usd,'],
+    [['limits', 'create', '--name', 'x', '--measure', 'usd', '--amount', '-1'], 'It must be a number'],
     [['keys', 'create', '--name', ' '], 'It must be 1 to 200 characters'],
     [['orgs', 'create', '--name', 'x', '--owner-email', 'nobody'], 'It must be an email address.'],
     [['nonsense'], "unknown command 'nonsense'"],

@@ -28,10 +28,10 @@ const openNodes: Record<string, OpenNodes> = {
 }
 
 /** A worker and its host, which exchange copies of messages, later. */
-function openWorker(memory: SharedMemory, workers: number) {
+function openWorker(memory: SharedMemory, workers: number, isReady: Promise<unknown> = Promise.resolve()) {
   const transfer = (receive: (message: unknown) => void) => (message: unknown) => {
     const copy = structuredClone(message)
-    setImmediate(() => receive(copy))
+    setImmediate(() => void isReady.then(() => receive(copy)))
   }
   const worker = new Peer<ClusterHost>(
     transfer((message) => supervisor.receive(message)),
@@ -111,11 +111,21 @@ describe.each(Object.keys(openNodes))('on %s', (kind) => {
   test('what is refunded can be taken again, only in its own window', async () => {
     const [a, b] = await open()
     const take = await a.take('w', 80, fixed(100), at)
-    await b.refund('w', 50, take)
+    await b.refund('w', 50, take, minute)
     expect(await b.take('w', 70, fixed(100), at)).toMatchObject({ isTaken: true, used: 100 })
     await b.take('w', 100, fixed(100), at + minute)
-    await a.refund('w', 30, take)
+    await a.refund('w', 30, take, minute)
     expect(await a.take('w', 1, fixed(100), at + minute)).toMatchObject({ isTaken: false, used: 100 })
+  })
+
+  test('what is refunded after its window counts less in the next one, if that slides', async () => {
+    const [a, b] = await open()
+    const take = await a.take('w', 100, sliding(100), at)
+    expect(await b.take('w', 1, sliding(100), at + minute)).toMatchObject({ isTaken: false })
+    await b.take('w', 0, sliding(100), at + minute)
+    await b.refund('w', 60, take, minute)
+    expect(await a.take('w', 60, sliding(100), at + minute)).toMatchObject({ isTaken: true, used: 100 })
+    expect(await a.take('w', 1, sliding(100), at + minute)).toMatchObject({ isTaken: false })
   })
 
   test('slots are never occupied by more than the limit, and free once released', async () => {
@@ -196,6 +206,18 @@ test('R16 workers whose host has ended admit their share, at least one, and go o
   expect([await cluster.get('v'), await cluster.lease('job', minute)]).toEqual([null, null])
   expect(await cluster.compareAndSet('v', null, 'one', minute)).toBe(false)
   expect(cluster.status.fallbacks).toBeGreaterThan(8)
+})
+
+test('R16 a slot whose answer came too late is occupied once, and free when it is released', async () => {
+  const memory = new SharedMemory()
+  const paused = Promise.withResolvers<void>()
+  const { cluster } = openWorker(memory, 2, paused.promise)
+  // Only the first is within the share of this worker.
+  expect(await Promise.all([cluster.acquire('s', 2), cluster.acquire('s', 2)])).toEqual([true, false])
+  paused.resolve()
+  await waitUntil(() => memory.slots.get('s') === 1)
+  cluster.release('s')
+  await waitUntil(() => !memory.slots.has('s'))
 })
 
 test('the oldest values leave a memory that is full', () => {

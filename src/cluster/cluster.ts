@@ -12,8 +12,8 @@ export interface Cluster {
    * to its share of the limit.
    */
   take(name: string, amount: number, rule: WindowRule, now: number): Take | Promise<Take>
-  /** Subtracts an amount that was taken. Fallback: of what this node counted. */
-  refund(name: string, amount: number, take: Take): void | Promise<void>
+  /** Subtracts an amount that was taken, from its window or the one after it. Fallback: of what this node counted. */
+  refund(name: string, amount: number, take: Take, windowMs: number): void | Promise<void>
   /** Occupies one of `limit` slots, until it is released or this node dies. Fallback: this node's share of the slots. */
   acquire(name: string, limit: number): boolean | Promise<boolean>
   /** Frees a slot that was acquired. */

@@ -4,7 +4,7 @@ import { MemoryCluster, type SharedMemory } from './memory.ts'
 /** The operations that the workers of one server call in the process that started them. */
 export interface ClusterHost {
   take(name: string, amount: number, rule: WindowRule, now: number): Take
-  refund(name: string, amount: number, take: Take): void
+  refund(name: string, amount: number, take: Take, windowMs: number): void
   acquire(name: string, limit: number): boolean
   release(name: string): void
   get(name: string): string | null

@@ -108,7 +108,9 @@ export class ValkeyLink {
     } catch (error) {
       if (error === unavailable) this.status.timeouts++
       else this.status.errors++
-      if (++this.#failuresInRow >= maxFailures) this.#drop(connection, error)
+      // A connection that was replaced rejects what it was sent.
+      if (connection === this.#connection && ++this.#failuresInRow >= maxFailures)
+        this.#drop(connection, error)
       throw error
     } finally {
       this.#inFlight--

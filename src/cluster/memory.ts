@@ -55,8 +55,8 @@ export class MemoryCluster implements Cluster {
     return this.#memory.windows.take(name, amount, rule, now)
   }
 
-  refund(name: string, amount: number, take: Take): void {
-    this.#memory.windows.refund(name, amount, take)
+  refund(name: string, amount: number, take: Take, windowMs: number): void {
+    this.#memory.windows.refund(name, amount, take, windowMs)
   }
 
   acquire(name: string, limit: number): boolean {

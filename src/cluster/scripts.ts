@@ -35,11 +35,15 @@ redis.call('PEXPIRE', KEYS[1], window * 2)
 return {1, current + earlier, start}
 `)
 
-/** Arguments: amount, the start of the window it was taken in. */
+/** Arguments: amount, the start of the window it was taken in, the length of the window. */
 export const refundScript = defineScript(`
-if tonumber(redis.call('HGET', KEYS[1], 's')) ~= tonumber(ARGV[2]) then return 0 end
-local current = tonumber(redis.call('HGET', KEYS[1], 'c')) or 0
-redis.call('HSET', KEYS[1], 'c', math.max(0, current - tonumber(ARGV[1])))
+local start = tonumber(redis.call('HGET', KEYS[1], 's'))
+local field = nil
+if start == tonumber(ARGV[2]) then field = 'c'
+elseif start == tonumber(ARGV[2]) + tonumber(ARGV[3]) then field = 'p' end
+if not field then return 0 end
+local counted = tonumber(redis.call('HGET', KEYS[1], field)) or 0
+redis.call('HSET', KEYS[1], field, math.max(0, counted - tonumber(ARGV[1])))
 return 1
 `)
 

@@ -4,6 +4,8 @@ import { acquireScript, releaseScript, renewScript } from './scripts.ts'
 /** Time until the slots of a dead node are free, and the interval at which a live one renews its own. */
 const slotTtlMs = 15_000
 const renewMs = 5000
+/** Names that are renewed at a time: requests need the connection too. */
+const renewedAtOnce = 100
 
 interface OwnSlots {
   /** Acquired by this node, on the server or alone. */
@@ -81,20 +83,24 @@ export class SlotCounts {
     own.count--
     this.#forgetUnused(name, own)
     this.#link.runScript(this.#keyOf(name), releaseScript, [this.#node]).catch(() => {
-      this.#own.set(name, own)
-      own.isUncertain = true
+      // Another slot of the name may have been acquired meanwhile.
+      this.#getOrCreate(name).isUncertain = true
     })
   }
 
   /** Extends the slots of this node, and corrects what the server has of them. */
   async renew(): Promise<void> {
-    await Promise.all([...this.#own].map(([name, own]) => this.#renewOne(name, own)))
+    const names = [...this.#own.keys()]
+    for (let at = 0; at < names.length; at += renewedAtOnce)
+      await Promise.all(names.slice(at, at + renewedAtOnce).map((name) => this.#renewOne(name)))
     if (this.#own.size > 0 || !this.#timer) return
     clearInterval(this.#timer)
     this.#timer = null
   }
 
-  async #renewOne(name: string, own: OwnSlots): Promise<void> {
+  async #renewOne(name: string): Promise<void> {
+    const own = this.#own.get(name)
+    if (!own) return
     const { isUncertain, count, pending } = own
     // What is pending may be rejected: then the number is corrected the next time.
     own.isUncertain = isUncertain && pending > 0

@@ -9,6 +9,8 @@ import { loopbackCert as cert, loopbackKey as key } from '../../test/support/cer
 import { findFreePort, hasValkey, newRedisConfig, TestValkey } from '../../test/support/valkey.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
 import type { WindowRule } from './cluster.ts'
+import { ValkeyLink } from './link.ts'
+import { SlotCounts } from './slot-counts.ts'
 import { ValkeyCluster } from './valkey.ts'
 
 const log = pino({ level: 'silent' })
@@ -108,6 +110,21 @@ describe.skipIf(!hasValkey)('a server that is away', () => {
     await waitUntil(() => cluster.status.isConnected)
   })
 
+  test('what a replaced connection rejects does not count against the next one', async () => {
+    const server = await startServer()
+    const cluster = await openCluster(server.url, { REDIS_TIMEOUT_MS: '20' })
+    const fail = (times: number) => Promise.all(Array.from({ length: times }, () => cluster.get('v')))
+    server.freeze()
+    await fail(20)
+    expect(cluster.status.isConnected).toBe(false)
+    server.resume()
+    await waitUntil(() => cluster.status.isConnected)
+    server.freeze()
+    await fail(2)
+    expect(cluster.status.isConnected).toBe(true)
+    server.resume()
+  })
+
   test('operations beyond a thousand in flight are not sent', async () => {
     const server = await startServer()
     const cluster = await openCluster(server.url)
@@ -131,6 +148,37 @@ describe.skipIf(!hasValkey)('a server that is away', () => {
     expect(after.fence).toBeGreaterThan(before.fence)
     expect(await before.renew()).toBe(false)
     expect(cluster.status).toMatchObject({ isConnected: true, errors: 0, fallbacks: 0 })
+  })
+
+  test('a node renews the slots of any number of names', async () => {
+    const server = await startServer()
+    const config = newRedisConfig({ REDIS_URL: server.url })
+    const link = new ValkeyLink(config, log)
+    endings.push(() => link.close())
+    await link.open()
+    const slots = new SlotCounts(link, 'node', (name) => `own:${name}`)
+    const names = Array.from({ length: 1500 }, (_, index) => String(index))
+    for (const name of names) expect(await slots.acquire(name, 1, 1)).toBe(true)
+    await server.send('FLUSHALL')
+    await slots.renew()
+    expect(Number(await server.send('DBSIZE'))).toBe(names.length)
+  })
+
+  test('slots that are not renewed are free after 15 seconds', async () => {
+    const server = await startServer()
+    const config = newRedisConfig({ REDIS_URL: server.url })
+    const link = new ValkeyLink(config, log)
+    endings.push(() => link.close())
+    await link.open()
+    const slotsOf = (node: string) => new SlotCounts(link, node, (name) => `own:${name}`)
+    expect(await slotsOf('dead').acquire('s', 1, 1)).toBe(true)
+    const ttl = Number(await server.send('PTTL', 'own:s'))
+    expect(ttl > 0 && ttl <= 15_000).toBe(true)
+    // As if 15 seconds had passed.
+    const [count] = String(await server.send('HGET', 'own:s', 'dead')).split(' ')
+    await server.send('HSET', 'own:s', 'dead', `${count} ${Date.now() - 1}`)
+    expect(await slotsOf('alive').acquire('s', 1, 1)).toBe(true)
+    expect(await server.send('HGET', 'own:s', 'dead')).toBeNull()
   })
 
   test('a server that cannot store counts as away', async () => {

@@ -74,10 +74,11 @@ export class ValkeyCluster implements Cluster {
     return limit < 1 ? limit : Math.max(1, Math.floor(limit / Math.max(1, this.#liveNodes())))
   }
 
-  async refund(name: string, amount: number, take: Take): Promise<void> {
-    this.#local.refund(name, amount, take)
+  async refund(name: string, amount: number, take: Take, windowMs: number): Promise<void> {
+    this.#local.refund(name, amount, take, windowMs)
+    const args = [amount, take.windowStart, windowMs]
     await this.#attempt(undefined, () =>
-      this.#link.runScript(this.#keyOf('window', name), refundScript, [amount, take.windowStart]),
+      this.#link.runScript(this.#keyOf('window', name), refundScript, args),
     )
   }
 

@@ -32,9 +32,11 @@ export class WindowCounts {
     this.#advance(name, now, windowMs).current += amount
   }
 
-  refund(name: string, amount: number, { windowStart }: Take): void {
+  /** A window that has ended still counts in the one after it. */
+  refund(name: string, amount: number, { windowStart }: Take, windowMs: number): void {
     const counts = this.#counts.get(name)
     if (counts?.start === windowStart) counts.current = Math.max(0, counts.current - amount)
+    else if (counts?.start === windowStart + windowMs) counts.previous = Math.max(0, counts.previous - amount)
   }
 
   /** A node whose clock is behind counts in the window that has begun elsewhere. */

@@ -1,11 +1,14 @@
 import type { Logger } from 'pino'
 import type { Peer } from '../platform/process/peer.ts'
+import { withDeadline } from '../platform/time/deadline.ts'
 import type { Cluster, ClusterStatus, Lease, Take, WindowRule } from './cluster.ts'
 import type { ClusterHost } from './host.ts'
 import { WindowCounts } from './window-counts.ts'
 
 /** The process that started the workers does little else than answer them. */
 const timeoutMs = 250
+/** How late its answer about a slot is still heard: one of the two processes was paused. */
+const maxLateMs = 60_000
 
 interface WorkerClusterOptions {
   /** The process that started this one. */
@@ -48,21 +51,30 @@ export class WorkerCluster implements Cluster {
     return take ?? this.#local.take(name, amount, { ...rule, limit: this.#shareOf(rule.limit) }, now)
   }
 
-  async refund(name: string, amount: number, take: Take): Promise<void> {
-    this.#local.refund(name, amount, take)
-    this.#host.notify('refund', name, amount, take)
+  async refund(name: string, amount: number, take: Take, windowMs: number): Promise<void> {
+    this.#local.refund(name, amount, take, windowMs)
+    this.#host.notify('refund', name, amount, take, windowMs)
   }
 
   async acquire(name: string, limit: number): Promise<boolean> {
-    const asking = this.#host.call('acquire', timeoutMs, name, limit)
-    const isFree = await this.#attempt(null, () => asking)
+    const acquiring = this.#host.call('acquire', maxLateMs, name, limit)
+    const isFree = await this.#attempt(null, () => withDeadline(timeoutMs, acquiring, lateError))
     const slots = this.#slots.get(name) ?? { all: 0, alone: 0 }
     const isAcquired = isFree ?? slots.all < this.#shareOf(limit)
-    if (!isAcquired) return false
-    slots.all++
-    if (isFree === null) slots.alone++
-    this.#slots.set(name, slots)
-    return true
+    if (isAcquired) {
+      slots.all++
+      if (isFree === null) slots.alone++
+      this.#slots.set(name, slots)
+    }
+    if (isFree === null) void acquiring.then((isOccupied) => isOccupied && this.#useLate(name)).catch(ignore)
+    return isAcquired
+  }
+
+  /** The host has occupied a slot after this worker stopped waiting for it. */
+  #useLate(name: string): void {
+    const slots = this.#slots.get(name)
+    if (slots && slots.alone > 0) slots.alone--
+    else this.#host.notify('release', name)
   }
 
   release(name: string): void {
@@ -144,4 +156,12 @@ export class WorkerCluster implements Cluster {
       return fallback
     }
   }
+}
+
+function lateError(): Error {
+  return new Error('the host did not answer in time')
+}
+
+function ignore(): void {
+  // The host has ended, and frees all slots.
 }

@@ -12,9 +12,11 @@ import type { CommandResult, CommandRunner } from './command.ts'
 import { scimCommand, signInCommand } from './identity.ts'
 import { keysCommand } from './keys.ts'
 import { acceptJournalLossCommand } from './ledger.ts'
+import { limitsCommand } from './limits.ts'
 import { creditsCommand, organizationsCommand } from './organizations.ts'
 import { signingKeyCommand } from './signing-key.ts'
 import { ssoCommand } from './sso.ts'
+import { tiersCommand } from './tiers.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-audit-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -55,6 +57,15 @@ describeOnEachDatabase('the audit log and the command line', (server, kind) => {
       ],
       ['credits grant', ['credits.grant'], () => run(creditsCommand, 'grant', '5')],
       [
+        'limits create',
+        ['limit.create'],
+        () =>
+          run(limitsCommand, 'create', '--name', 'l', '--measure', 'concurrent_requests', '--amount', '5'),
+      ],
+      ['tiers create', ['tier.create'], () => run(tiersCommand, 'create', '--name', 'free')],
+      ['limits delete', ['limit.delete'], async () => deleteLimit()],
+      ['tiers delete', ['tier.delete'], async () => deleteTier()],
+      [
         'credits grant --kind purchase',
         ['credits.purchase'],
         () => run(creditsCommand, 'grant', '5', '--kind', 'purchase'),
@@ -85,6 +96,15 @@ describeOnEachDatabase('the audit log and the command line', (server, kind) => {
     const revokeToken = async () => {
       const { value } = await run(scimCommand, 'token', 'create', '--name', 'old')
       return run(scimCommand, 'token', 'revoke', (value as { id: string }).id)
+    }
+    const deleteLimit = async () => {
+      const options = ['--name', 'old', '--measure', 'requests', '--window', 'day', '--amount', '5']
+      const { value } = await run(limitsCommand, 'create', ...options)
+      return run(limitsCommand, 'delete', (value as { id: string }).id)
+    }
+    const deleteTier = async () => {
+      await run(tiersCommand, 'create', '--name', 'old')
+      return run(tiersCommand, 'delete', 'old')
     }
     const verifyDomain = async (call: TestServer['call']) => {
       await call('POST', '/organization/sso/domains', { body: { domain: 'company.test' } })

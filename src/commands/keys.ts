@@ -56,11 +56,17 @@ export function keysCommand(run: CommandRunner): Command {
     .action((options: OrgOption) => run((gateway) => runList(gateway, options)))
   keys
     .command('revoke')
-    .description('revoke a key permanently, by its hash or a prefix of at least 8 characters')
-    .argument('<hash>')
+    .description('revoke a key permanently')
+    .argument('<hash>', 'hash of the key, or a prefix of at least 8 characters', parseHash)
     .option(...orgFlag)
     .action((hash: string, options: OrgOption) => run((gateway) => runRevoke(gateway, hash, options)))
   return keys
+}
+
+/** A hash, or the beginning of one. */
+export function parseHash(text: string): string {
+  if (/^[0-9a-f]{8,64}$/i.test(text)) return text
+  throw new InvalidArgumentError('The hash must be 8 to 64 hexadecimal digits.')
 }
 
 const limitResetOption = new Option(
@@ -149,18 +155,21 @@ async function runList(gateway: Gateway, options: OrgOption): Promise<CommandRes
 }
 
 async function runRevoke(gateway: Gateway, hash: string, options: OrgOption): Promise<CommandResult> {
-  if (!/^[0-9a-f]{8,64}$/i.test(hash)) {
-    throw new UsageError('The hash must be 8 to 64 hexadecimal digits.')
-  }
   const organization = await resolveOrganization(gateway, options.org)
-  const keys = await listOrganizationKeys(gateway.db, organization.id)
-  const [key, another] = keys.filter((candidate) => candidate.hash.startsWith(hash.toLowerCase()))
-  if (!key) throw new UsageError('The key does not exist. Run "keys list" to see the hashes.')
-  if (another) throw new UsageError('Several keys have this prefix. Use more digits of the hash.')
+  const key = await requireKeyByPrefix(gateway.db, organization.id, hash)
   await transactAsCommand(gateway, organization.id, async (tx, record) => {
     await deleteKey(tx, gateway.clock, key)
     const described = describeKey(key)
     record({ action: `${described.target.type}.delete`, ...described, before: key })
   })
   return { value: { revoked: key.hash }, text: `Revoked ${key.label} (${key.name}).` }
+}
+
+/** Finds a key by its hash, or by a prefix that no other key has. */
+export async function requireKeyByPrefix(db: Db, organizationId: string, hash: string): Promise<ApiKey> {
+  const keys = await listOrganizationKeys(db, organizationId)
+  const [key, another] = keys.filter((candidate) => candidate.hash.startsWith(hash.toLowerCase()))
+  if (!key) throw new UsageError('The key does not exist. Run "keys list" to see the hashes.')
+  if (another) throw new UsageError('Several keys have this prefix. Use more digits of the hash.')
+  return key
 }

@@ -4,6 +4,9 @@ import type { ExportSettings } from '../delivery/destinations/export-settings.ts
 import { loadExportSettings } from '../delivery/destinations.ts'
 import { type DefaultPlugin, defaultPlugin } from '../formats/schema/plugins.ts'
 import { listAllowedPhrases } from '../governance/allowed-phrases.ts'
+import { splitDeclaredLimits } from '../governance/limits/declared.ts'
+import type { KeyLimits, LimitIndex } from '../governance/limits/limit-index.ts'
+import { loadLimitIndex } from '../governance/limits/store.ts'
 import { buildContentRules, type ContentRules } from '../governance/policy/content-rules.ts'
 import {
   computeEffectivePolicy,
@@ -14,6 +17,7 @@ import {
 import { scopedBuiltin } from '../governance/policy/guardrail.ts'
 import { listLimits, listMeterScopes } from '../governance/policy/limits.ts'
 import { loadLayers } from '../governance/policy/store.ts'
+import { combineTagRules, type TagRules } from '../governance/tags/rules.ts'
 import { type ApiKey, findKeyByHash, findKeyById } from '../identity/keys.ts'
 import { findMemberLimit } from '../identity/member-limits.ts'
 import { loadDefaultPlugins } from '../identity/organizations.ts'
@@ -49,6 +53,8 @@ export interface KeyContext {
   /** The meters its requests count in, and their limits. */
   meterScopes: readonly string[]
   limits: readonly Limit[]
+  /** Declared limits that are not among `limits`: they depend on the request, or count something else than dollars. */
+  declaredLimits: KeyLimits | null
   /** Credits ever purchased, in nano-dollars: they raise the rate limit of free variants. */
   purchasedCredits: bigint
   /** The meter of requests to free variants. */
@@ -58,6 +64,8 @@ export interface KeyContext {
   defaultSort: Sort | null
   /** Types of server tools that the workspace does not allow, such as `service:web_search`. */
   disabledServerTools: readonly string[]
+  /** The rules of the key and its workspace about tags; null if there are none. */
+  tagRules: TagRules | null
   logging: IoLoggingSettings | null
   /** Destinations that receive its finished requests. */
   destinations: readonly ExportSettings[]
@@ -77,6 +85,7 @@ export class AccountCache {
   readonly #hashes = new Map<string, string>()
   readonly #keysById: LoadingCache<number, ApiKey | undefined>
   readonly #contexts: LoadingCache<ApiKey, KeyContext>
+  readonly #limits: LoadingCache<string, LimitIndex>
   readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
 
   readonly #revisions: RevisionReader
@@ -96,7 +105,11 @@ export class AccountCache {
     })
     this.#contexts = new LoadingCache({
       ...cacheOptions,
-      load: (key) => withUnavailableError(loadCurrentContext(db, key)),
+      load: (key) => withUnavailableError(this.#loadContext(key)),
+    })
+    this.#limits = new LoadingCache({
+      ...cacheOptions,
+      load: (organizationId) => withUnavailableError(loadLimitIndex(db, organizationId)),
     })
     this.#presets = new LoadingCache({
       ...cacheOptions,
@@ -141,6 +154,13 @@ export class AccountCache {
     return this.#contexts.get(String(key.id), key)
   }
 
+  /** The row of the caller may be older than the revision that the context is stored for. */
+  async #loadContext(caller: ApiKey): Promise<KeyContext> {
+    const key = (await findKeyById(this.#db, caller.id)) ?? caller
+    const { organization_id } = key
+    return loadKeyContext(this.#db, key, await this.#limits.get(organization_id, organization_id))
+  }
+
   findPreset(
     organizationId: string,
     slug: string,
@@ -149,12 +169,7 @@ export class AccountCache {
   }
 }
 
-/** The row of the caller may be older than the revision that the context is stored for. */
-async function loadCurrentContext(db: Db, key: ApiKey): Promise<KeyContext> {
-  return loadKeyContext(db, (await findKeyById(db, key.id)) ?? key)
-}
-
-async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
+async function loadKeyContext(db: Db, key: ApiKey, index: LimitIndex): Promise<KeyContext> {
   const [
     layers,
     credits,
@@ -181,15 +196,21 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
     loadModelAliases(db, key),
   ])
   const policy = computeEffectivePolicy(layers)
+  const declared = splitDeclaredLimits(index.forKey(key), key)
   return {
     policy,
     guardrailIds: listGuardrailIds(layers),
     contentRules: buildContentRules(policy, await loadAllowedPhrases(db, key, policy)),
-    meterScopes: listMeterScopes(key, member),
-    limits: listLimits(key, { grantedCredits: credits.total, workspace, member, budgets: policy.budgets }),
+    meterScopes: [...listMeterScopes(key, member), ...declared.ledger.map(({ subject }) => subject)],
+    limits: [
+      ...listLimits(key, { grantedCredits: credits.total, workspace, member, budgets: policy.budgets }),
+      ...declared.ledger,
+    ],
+    declaredLimits: declared.others,
     purchasedCredits: owner.purchased,
     freeSubject: owner.subject,
     ...defaults,
+    tagRules: combineTagRules(defaults.tagRules, key.tag_rules),
     defaultSort: sorts.find((sort) => sort === defaults.defaultSort) ?? null,
     defaultPlugins: plugins.filter(isDefaultPlugin),
     logging,

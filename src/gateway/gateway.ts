@@ -18,6 +18,7 @@ import type { RejectedCalls } from '../governance/audit/rejected-calls.ts'
 import type { SecretUses } from '../governance/audit/secret-uses.ts'
 import type { PdfReader } from '../governance/filters/pdf-reader.ts'
 import type { ContentScanner } from '../governance/filters/scanner.ts'
+import type { LimitCounts } from '../governance/limits/counts.ts'
 import type { AccessTokens } from '../identity/access-tokens.ts'
 import type { JwksCache } from '../identity/oidc/jwks-cache.ts'
 import type { OidcProviders } from '../identity/oidc/providers.ts'
@@ -35,6 +36,7 @@ import type { TaskPool } from '../platform/concurrency/task-pool.ts'
 import type { WakeSignal } from '../platform/concurrency/wake-signal.ts'
 import type { Vault } from '../platform/crypto/crypto.ts'
 import type { Db } from '../platform/db/db.ts'
+import type { ReadReplica } from '../platform/db/read-replica.ts'
 import type { StatementWriter } from '../platform/db/statement-writer.ts'
 import type { TxtResolver } from '../platform/http/dns-txt.ts'
 import type { OriginReachability } from '../platform/http/origin-reachability.ts'
@@ -58,6 +60,8 @@ import type { WorkerLink } from './worker-link.ts'
 export interface Gateway {
   readonly config: Config
   readonly db: Db
+  /** A replica of the database, for analytics; null without DATABASE_REPLICA_URL. */
+  readonly replica: ReadReplica | null
   readonly clock: Clock
   readonly log: Logger
   readonly vault: Vault
@@ -86,6 +90,8 @@ export interface Gateway {
   /** Shared by all long synchronous work. */
   readonly timeSlicer: TimeSlicer
   readonly rateLimiter: RateLimiter
+  /** What requests have used of declared limits, besides dollars. */
+  readonly limitCounts: LimitCounts
   readonly taskSampler: TaskSampler
   readonly routing: Routing
   /** Scores of models, imported or measured. */

@@ -3,6 +3,7 @@ import type { ClickHouseStatus } from '../analytics/clickhouse/clickhouse-store.
 import type { ClusterStatus } from '../cluster/cluster.ts'
 import type { Charge } from '../ledger/charge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { ReadReplica } from '../platform/db/read-replica.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
 import { RequestCounts } from './request-counts.ts'
 import type { MetricData } from './worker-protocol.ts'
@@ -144,16 +145,36 @@ export class Metrics {
       queries: 'Queries of analytics that were sent to ClickHouse.',
       fallbacks: 'Queries of analytics that the database answered because ClickHouse could not.',
     }
-    for (const name of ['queries', 'fallbacks'] as const)
-      new Counter({
-        name: `headgate_clickhouse_${name}_total`,
-        help: counts[name],
-        registers,
-        collect() {
-          this.reset()
-          this.inc(status[name])
-        },
-      })
+    this.#registerCounts('headgate_clickhouse', counts, status)
+  }
+
+  /** Measured when metrics are read. */
+  registerReplica(replica: Pick<ReadReplica, 'measure' | 'lagMs' | 'status'>): void {
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'headgate_replica_up',
+      help: '1 if the replica of the database answers and is close enough; otherwise analytics are read from the database.',
+      aggregator: 'min',
+      registers,
+      async collect() {
+        this.set((await replica.measure()) ? 1 : 0)
+      },
+    })
+    new Gauge({
+      name: 'headgate_replica_lag_seconds',
+      help: 'How far the replica is behind at most, with the two seconds between the writes that show it. NaN if it does not answer.',
+      aggregator: 'max',
+      registers,
+      async collect() {
+        await replica.measure()
+        this.set((replica.lagMs ?? Number.NaN) / 1000)
+      },
+    })
+    const counts = {
+      reads: 'Reads of analytics that the replica of the database answered.',
+      fallbacks: 'Reads of analytics that the database answered because its replica could not.',
+    }
+    this.#registerCounts('headgate_replica', counts, replica.status)
   }
 
   registerLedger(ledger: Pick<Ledger, 'waiting' | 'downSince' | 'leases'>): void {
@@ -212,14 +233,23 @@ export class Metrics {
       errors: 'Operations that failed for another reason.',
       fallbacks: 'Operations that were done without the server of REDIS_URL.',
     }
-    for (const name of ['operations', 'timeouts', 'errors', 'fallbacks'] as const)
+    this.#registerCounts('headgate_cluster', counts, status)
+  }
+
+  /** Counters that a component keeps itself. */
+  #registerCounts<Name extends string>(
+    prefix: string,
+    helps: Readonly<Record<Name, string>>,
+    counts: Readonly<Record<NoInfer<Name>, number>>,
+  ): void {
+    for (const name of Object.keys(helps) as Name[])
       new Counter({
-        name: `headgate_cluster_${name}_total`,
-        help: counts[name],
-        registers,
+        name: `${prefix}_${name}_total`,
+        help: helps[name],
+        registers: [this.#registry],
         collect() {
           this.reset()
-          this.inc(status[name])
+          this.inc(counts[name])
         },
       })
   }

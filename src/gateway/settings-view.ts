@@ -95,7 +95,7 @@ function maskHosts(text: string): string {
 
 /** The environment variables that are read, with every secret masked; null where one is not set. */
 export function describeEnvironment(config: Config): Record<string, string | null> {
-  const { tracing, redis, clickhouse } = config
+  const { tracing, redis, replica, clickhouse } = config
   const mask = (secret: string | null) => secret && fullMask
   return {
     HOST: config.host,
@@ -104,6 +104,8 @@ export function describeEnvironment(config: Config): Record<string, string | nul
     HEADGATE_CONFIG: config.environment.HEADGATE_CONFIG || null,
     HEADGATE_WORKERS: config.environment.HEADGATE_WORKERS || null,
     DATABASE_URL: maskUrl(config.databaseUrl),
+    DATABASE_REPLICA_URL: replica && maskUrl(replica.url),
+    DATABASE_REPLICA_MAX_LAG_MS: replica && String(replica.maxLagMs),
     REDIS_URL: redis && maskHosts(redis.url),
     REDIS_CA_FILE: config.environment.REDIS_CA_FILE || null,
     REDIS_SENTINEL_PASSWORD: redis && mask(redis.sentinelPassword),

@@ -289,6 +289,8 @@ export const settingsFields = z.strictObject({
       posting_days: z.int().min(1).max(3650).nullable().default(null),
       /** Prompts and replies, in workspaces that log them. */
       content_retention_days: z.int().min(1).max(3650).default(92),
+      /** `bucket`: prompts and replies are moved from the database to the bucket of `files.s3`. */
+      contents: z.enum(['database', 'bucket']).default('database'),
       /** `month`: on PostgreSQL, expired records are dropped by whole months, and stored up to a month longer. */
       delete_by: z.enum(['day', 'month']).default('day'),
     })
@@ -318,6 +320,10 @@ const settingsSchema = settingsFields
   .refine(({ smtp, public_url }) => !smtp || public_url !== undefined, {
     path: ['public_url'],
     message: 'is required with smtp, for the links in mails',
+  })
+  .refine(({ records, files }) => records.contents !== 'bucket' || files.s3 !== null, {
+    path: ['records', 'contents'],
+    message: 'cannot be bucket without files.s3',
   })
   .superRefine(createDeclarationCheck(providers))
 

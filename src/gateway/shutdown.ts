@@ -77,6 +77,7 @@ export async function shutDown(
   await gateway.tracer?.exporter.close()
   await gateway.ledger.close()
   await flushRequestLog(gateway, true).catch(() => undefined)
+  await gateway.limitCounts.close()
   gateway.audit.rejectedCalls.sweep(true)
   await gateway.audit.queue.flush()
   // The database may be unavailable.
@@ -87,5 +88,6 @@ export async function shutDown(
   stopJobs()
   await gateway.node.deregister(gateway.db).catch(() => undefined)
   await gateway.cluster.close()
+  await gateway.replica?.close()
   await closeDb(gateway.db)
 }

@@ -37,6 +37,8 @@ export const recordCeilings = {
     column: 'preset_id',
   },
   guardrails: perWorkspace(1000, 'guardrails', 'guardrails'),
+  limits: perOrganization(20_000, 'limits', 'limits'),
+  limit_tiers: perOrganization(200, 'tiers', 'limit_tiers'),
   destinations: { ...perWorkspace(100, 'destinations', 'destinations'), hasSoftDelete: true },
   notification_rules: perOrganization(100, 'notification rules', 'notification_rules'),
   model_aliases: perOrganization(1000, 'model aliases', 'model_aliases'),

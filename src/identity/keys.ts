@@ -27,6 +27,10 @@ export interface NewKey {
   expiresAt?: string | null
   externalUser?: string | null
   externalSecret?: string | null
+  /** The tier whose limits apply to it. */
+  tier?: string | null
+  /** JSON. */
+  tagRules?: string | null
   /** Permissions of a management key; null if they are not limited. */
   permissions?: readonly Permission[] | null
   workspaceIds?: readonly string[] | null
@@ -82,6 +86,8 @@ export async function createKey(
         external_user: input.externalUser ?? null,
         external_hash: input.externalSecret ? sha256(input.externalSecret) : null,
         source: input.source ?? 'api',
+        tier: input.tier ?? null,
+        tag_rules: input.tagRules ?? null,
         permissions: encodeList(input.permissions ?? null),
         workspace_ids: encodeList(input.workspaceIds ?? null),
         created_at: isoNow(clock),

@@ -38,6 +38,7 @@ export async function createWorkspace(
         data_discount_logging_enabled: 0,
         broadcast_enabled: 1,
         disabled_server_tools: null,
+        tag_rules: null,
         video_callback_url: null,
         sealed_video_secret: null,
         ...input,
@@ -191,20 +192,26 @@ export async function findFirstWorkspaceId(db: Db, organizationId: string): Prom
   return id
 }
 
-/** Finds the defaults for requests, and the server tools that requests must not name. */
-export async function findWorkspaceDefaults(
-  db: Db,
-  workspaceId: string,
-): Promise<{ defaultModel: string | null; defaultSort: string | null; disabledServerTools: string[] }> {
+interface WorkspaceDefaults {
+  defaultModel: string | null
+  defaultSort: string | null
+  disabledServerTools: string[]
+  /** JSON. */
+  tagRules: string | null
+}
+
+/** Finds the defaults for requests, the server tools that requests must not name, and the rules about their tags. */
+export async function findWorkspaceDefaults(db: Db, workspaceId: string): Promise<WorkspaceDefaults> {
   const row = await db
     .selectFrom('workspaces')
-    .select(['default_text_model', 'default_provider_sort', 'disabled_server_tools'])
+    .select(['default_text_model', 'default_provider_sort', 'disabled_server_tools', 'tag_rules'])
     .where('id', '=', workspaceId)
     .executeTakeFirst()
   return {
     defaultModel: row?.default_text_model ?? null,
     defaultSort: row?.default_provider_sort ?? null,
     disabledServerTools: decodeList(row?.disabled_server_tools ?? null) ?? [],
+    tagRules: row?.tag_rules ?? null,
   }
 }
 

@@ -44,6 +44,12 @@ export const inferenceHeaders = z.object({
     .describe(
       'Names of the formats in `reasoning_details`: `sdk` (the default) are those of the published SDKs, such as `anthropic-claude-v1`; `neutral` names no vendor, such as `vendor_a-v1`. Requests may use both.',
     ),
+  'x-headgate-tags': z
+    .string()
+    .optional()
+    .meta({ examples: ['project=apollo, team=search'] })
+    .describe('Tags of the request, separated by commas. A tag without a value has the value `true`.'),
+  'x-headgate-user': z.string().optional().describe('The end user, instead of the one the body names.'),
   'http-referer': z.string().optional().describe('The URL of your application, stored with the generation.'),
   'x-title': z.string().optional().describe('The name of your application, stored with the generation.'),
 })

@@ -1,7 +1,10 @@
 import type { Logger } from 'pino'
+import { recallsChannel } from '../cluster/channels.ts'
+import type { Cluster } from '../cluster/cluster.ts'
 import { isPostgresUrl } from '../platform/db/db.ts'
 import { PostgresBatchConnection } from '../platform/db/postgres-batch.ts'
 import type { Clock } from '../platform/time/clock.ts'
+import type { RecallChannel } from './lease-recalls.ts'
 import { LeasedEngine } from './leased-engine.ts'
 import { Ledger } from './ledger.ts'
 import { NodeJournal } from './node-journal.ts'
@@ -18,10 +21,13 @@ export interface LedgerOptions {
   log: Logger
   /** `relaxed`: charges are acknowledged before they are on disk. */
   settings: () => { ledger: { durability: string } }
+  /** Carries recalls of leases to other nodes. */
+  cluster: Cluster
 }
 
 /** The ledger of the only process of a SQLite database, or of one of several nodes of a PostgreSQL database. */
-export function createLedger({ databaseUrl, nodeDir, nodeId, clock, log, settings }: LedgerOptions): Ledger {
+export function createLedger(options: LedgerOptions): Ledger {
+  const { databaseUrl, nodeDir, nodeId, clock, log, settings, cluster } = options
   const isRelaxed = () => settings().ledger.durability === 'relaxed'
   if (!isPostgresUrl(databaseUrl))
     return new Ledger(new SqliteEngine(databaseUrl, clock, log, isRelaxed), clock, log)
@@ -34,6 +40,14 @@ export function createLedger({ databaseUrl, nodeDir, nodeId, clock, log, setting
     clock,
     log,
     isRelaxed,
+    recallChannel: createRecallChannel(cluster),
   })
   return new Ledger(engine, clock, log)
+}
+
+function createRecallChannel(cluster: Cluster): RecallChannel {
+  return {
+    publish: (subjects) => cluster.publish(recallsChannel, JSON.stringify(subjects)),
+    subscribe: (listener) => cluster.subscribe(recallsChannel, (message) => listener(JSON.parse(message))),
+  }
 }

@@ -1,4 +1,4 @@
-import type { QueuedOperation } from './queued-operation.ts'
+import { listAdmissions, type QueuedOperation } from './queued-operation.ts'
 
 const retryDelayMs = 250
 
@@ -16,8 +16,9 @@ export class DeferredOperations {
     return this.#waiting
   }
 
+  /** An admission that was given up is not run again: its release is queued already, and must be the last. */
   add(operations: readonly QueuedOperation[]): void {
-    this.#waiting.push(...operations)
+    this.#waiting.push(...operations.filter((queued) => !isGivenUp(queued)))
     this.#timer ??= setTimeout(() => this.#retryAll(), retryDelayMs).unref()
   }
 
@@ -29,4 +30,8 @@ export class DeferredOperations {
     this.#timer = null
     for (const queued of this.#waiting.splice(0)) this.#retry(queued)
   }
+}
+
+function isGivenUp({ op, deadline }: QueuedOperation): boolean {
+  return deadline === Number.POSITIVE_INFINITY && listAdmissions(op).length > 0
 }

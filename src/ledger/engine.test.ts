@@ -10,6 +10,7 @@ import { findLedgerProblems, readLedgerSnapshot } from '../../test/faults/reconc
 import { toGenerationRecord } from '../../test/support/generations.ts'
 import { databaseKinds } from '../../test/support/harness.ts'
 import { requestHolds } from '../../test/support/holds.ts'
+import { createLeasedEngine } from '../../test/support/leased-engine.ts'
 import type { Batch, BatchConnection } from '../platform/db/batch.ts'
 import { closeDb, type Db, isPostgresUrl, migrate, openDb } from '../platform/db/db.ts'
 import { emptyGeneration } from '../platform/db/generation-table.ts'
@@ -28,9 +29,6 @@ import type {
 import { listSegmentFiles } from './journal-segment.ts'
 import { LeasedEngine } from './leased-engine.ts'
 import { meterSubjects } from './meter-subjects.ts'
-import { NodeJournal } from './node-journal.ts'
-import { PostgresLeases } from './postgres-leases.ts'
-import { Spool } from './spool.ts'
 import { SqliteEngine } from './sqlite-engine.ts'
 
 const batches = isLong ? 2000 : 60
@@ -216,15 +214,8 @@ function openSqliteEngine(path: string): RunningEngine {
 
 function openLeasedEngine(url: string, folder: string): RunningEngine {
   const connections = [new CuttableConnection(url), new CuttableConnection(url)] as const
-  const engine = new LeasedEngine({
-    database: new PostgresLeases(...connections),
-    journal: new NodeJournal(folder),
-    spool: new Spool(folder, log),
-    nodeId: 'node',
-    clock: systemClock,
-    log,
-    isRelaxed: () => false,
-  })
+  const [connection, background] = connections
+  const engine = createLeasedEngine(url, { connection, background, folder })
   const crash = async () => {
     for (const connection of connections) await connection.cut()
     const copy = mkdtempSync(join(tmpdir(), 'headgate-crashed-'))

@@ -45,6 +45,8 @@ export interface Settlement {
   generation: GenerationRecord | null
   /** The meters to charge when the hold is gone; null when settling for another node. */
   meteredIn: Pick<Hold, 'subjects' | 'day'> | null
+  /** Meters of the hold that do not count what was spent. */
+  uncharged?: readonly string[]
   /** Written in the same transaction. */
   extraStatements: readonly Statement[]
   /** Its client may refer to it on another node: it is in the database before it is acknowledged. */

@@ -1,16 +1,12 @@
 import { afterAll, expect, test } from 'bun:test'
-import { tmpdir } from 'node:os'
-import { pino } from 'pino'
 import { closeScenarios, createScenario } from '../../test/faults/gateways.ts'
 import { databaseKinds } from '../../test/support/harness.ts'
+import { createLeasedEngine } from '../../test/support/leased-engine.ts'
 import { closeDb, migrate, openDb } from '../platform/db/db.ts'
-import { PostgresBatchConnection } from '../platform/db/postgres-batch.ts'
 import { emptyDraft } from './draft.ts'
 import type { AdmitOperation } from './engine.ts'
 import { freeRequestsPerMinute } from './free-limits.ts'
 import { meterSubjects } from './meter-subjects.ts'
-import { PostgresEngine } from './postgres-engine.ts'
-import { Spool } from './spool.ts'
 
 afterAll(closeScenarios)
 
@@ -42,10 +38,9 @@ test.skipIf(!databaseKinds.includes('postgres'))(
     const { databaseUrl } = await createScenario('postgres')
     const db = openDb(databaseUrl)
     await migrate(db)
-    const spool = new Spool(tmpdir(), pino({ level: 'silent' }))
     const nodes = ['one', 'two', 'three'].map((organization) => ({
       organization,
-      engine: new PostgresEngine(new PostgresBatchConnection(databaseUrl), spool),
+      engine: createLeasedEngine(databaseUrl, { nodeId: organization }),
     }))
     const results = await Promise.all(
       nodes.map(async ({ organization, engine }) => {

@@ -56,6 +56,7 @@ export function listDraftValues(draft: DraftColumns): unknown[] {
     draft.user_agent,
     draft.request_id,
     draft.input_images,
+    draft.tags,
   ]
 }
 

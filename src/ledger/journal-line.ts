@@ -42,6 +42,7 @@ type SettlePayload = [
   generation: readonly unknown[] | null,
   extraStatements: readonly Statement[],
   meteredIn?: Settlement['meteredIn'],
+  uncharged?: Settlement['uncharged'],
 ]
 /** The columns are those of `repeatedColumns`, then those that no draft has. */
 export type ChargePayload = [
@@ -99,7 +100,9 @@ export function encodeRepeat({ request, expiresAt, draft }: AdmitOperation, like
 }
 
 export function encodeSettlement(op: Settlement): JournalLine {
-  return `settle ${op.id} ${JSON.stringify(buildSettlePayload(op))}`
+  const { uncharged } = op
+  const payload = buildSettlePayload(op)
+  return `settle ${op.id} ${JSON.stringify(uncharged ? [...payload, null, uncharged] : payload)}`
 }
 
 function buildSettlePayload({
@@ -115,7 +118,9 @@ function buildSettlePayload({
 
 /** Encodes a settlement with the meters it needs if another node has settled its hold. */
 export function encodeSpooledSettlement(op: Settlement): JournalLine {
-  return `settle ${op.id} ${JSON.stringify([...buildSettlePayload(op), op.meteredIn])}`
+  const { meteredIn, uncharged } = op
+  const where = uncharged ? [meteredIn, uncharged] : [meteredIn]
+  return `settle ${op.id} ${JSON.stringify([...buildSettlePayload(op), ...where])}`
 }
 
 export function encodeCharge(
@@ -153,14 +158,13 @@ export function decodeColumns(rest: string): string[] {
 
 /** The values of a generation are those of the columns that the file declares, without those of the ledger. */
 export interface DecodedSettlement
-  extends Pick<Settlement, 'organizationId' | 'isByok' | 'spent' | 'extraStatements'> {
+  extends Pick<Settlement, 'organizationId' | 'isByok' | 'spent' | 'extraStatements' | 'uncharged'> {
   generation: unknown[] | null
 }
 
 export function decodeSettlement(rest: string): DecodedSettlement & Pick<Settlement, 'meteredIn'> {
-  const [organizationId, isByok, amount, byok, generation, extraStatements, meteredIn = null] = JSON.parse(
-    rest,
-  ) as SettlePayload
+  const [organizationId, isByok, amount, byok, generation, extraStatements, meteredIn = null, uncharged] =
+    JSON.parse(rest) as SettlePayload
   const spent = { amount: BigInt(amount), byok: BigInt(byok) }
   return {
     organizationId,
@@ -169,6 +173,7 @@ export function decodeSettlement(rest: string): DecodedSettlement & Pick<Settlem
     generation: generation as unknown[] | null,
     extraStatements,
     meteredIn,
+    ...(uncharged && { uncharged }),
   }
 }
 

@@ -53,10 +53,10 @@ export interface LeaseDatabase {
   ): Promise<LeaseOutcome | null>
   /** Ends a journal that has nothing to recover, with all leases of its node. */
   forget(journal: JournalIdentity, now: string): Promise<void>
-  /** Forbids leases on a meter until a time; whether there are any. */
-  recall(subject: string, until: string): Promise<boolean>
+  /** Forbids leases on meters for a time; returns the meters that still have any. */
+  recall(subjects: readonly string[], ms: number): Promise<ReadonlySet<string>>
   /** The meters without leases. */
-  readRecalled(now: string): Promise<ReadonlySet<string>>
+  readRecalled(): Promise<ReadonlySet<string>>
   /** The journals of other nodes that are not taken over. */
   listOpenJournals(nodeId: string): Promise<OpenJournal[]>
   /**
@@ -74,5 +74,7 @@ export interface LeaseDatabase {
    * processes were.
    */
   retire(ids: readonly string[], interrupted: InterruptedRequests, now: string): Promise<string[]>
+  /** Gives requests in progress rows without an amount: the leases that covered them were taken over. */
+  placeInterrupted(interrupted: InterruptedRequests, now: string): Promise<void>
   close(): Promise<void>
 }

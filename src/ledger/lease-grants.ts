@@ -84,7 +84,7 @@ export class LeaseGrants {
   }
 }
 
-/** Whether leases can cover it: neither the hold of a job nor one that counts requests. */
+/** Whether leases can cover it: neither the hold of a job, nor one that counts requests or may be charged in part. */
 export function isLeasable({ request, owner }: AdmitOperation): boolean {
-  return owner !== jobOwner && request.free === null && !request.setAside?.size
+  return owner !== jobOwner && request.free === null && !request.isConditional && !request.setAside?.size
 }

@@ -17,7 +17,3 @@ export function leasePatternOf(journalId: string): string {
 export function newLeaseId(journalId: string): string {
   return `${leasePrefix}${journalId}-${newTimeOrderedHex()}+`
 }
-
-export function isLease(id: string): boolean {
-  return id.startsWith(leasePrefix)
-}

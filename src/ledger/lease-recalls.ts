@@ -1,4 +1,4 @@
-import { type Clock, isoNow } from '../platform/time/clock.ts'
+import type { OperationResult } from './engine.ts'
 import type { LeaseDatabase } from './lease-database.ts'
 import type { LeaseTime } from './lease-time.ts'
 
@@ -8,8 +8,20 @@ const recallMs = 10_000
 const patienceMs = 2000
 /** Interval at which what leases still reserve is looked up. */
 const checkMs = 100
-/** Interval at which recalls of other nodes are noticed. */
+/** Interval at which recalls of other nodes are noticed without a message. */
 const readMs = 200
+
+/** Messages to other nodes, which may be lost. */
+export interface RecallChannel {
+  publish(subjects: readonly string[]): void
+  subscribe(listener: (subjects: readonly string[]) => void): void
+}
+
+/** The meter whose limit rejects a request that would fit if nothing else were held. */
+export function findRecallable(result: OperationResult): string | null {
+  if (result === null || typeof result === 'string' || result.reason !== 'limit') return null
+  return result.held === 0n || result.needed > result.attainable ? null : result.limit.subject
+}
 
 interface Recall {
   since: number
@@ -20,36 +32,45 @@ interface Recall {
 /** Has leases returned where they keep a limit from being used. */
 export class LeaseRecalls {
   readonly #database: LeaseDatabase
-  readonly #clock: Clock
+  readonly #channel: RecallChannel | null
   readonly #time: LeaseTime
   readonly #recalls = new Map<string, Recall>()
   #read: ReadonlySet<string> = new Set()
   #readAt = Number.NEGATIVE_INFINITY
 
-  constructor(database: LeaseDatabase, clock: Clock, time: LeaseTime) {
+  constructor(database: LeaseDatabase, channel: RecallChannel | null, time: LeaseTime) {
     this.#database = database
-    this.#clock = clock
+    this.#channel = channel
     this.#time = time
   }
 
-  /** Recalls what leases reserve in a meter; whether more of its limit is about to be available. */
-  async request(subject: string): Promise<boolean> {
+  /** Recalls what leases reserve in meters; returns those of whose limits more is about to be available. */
+  async request(subjects: ReadonlySet<string>): Promise<ReadonlySet<string>> {
     const now = this.#time.now()
-    const known = this.#recalls.get(subject)
-    const recall =
-      known && now - known.since < recallMs / 2 ? known : { since: now, checkedAt: 0, isReturning: true }
-    if (recall !== known) this.#remember(subject, recall, now)
-    if (recall.isReturning && now - recall.checkedAt >= checkMs) {
-      recall.checkedAt = now
-      const until = new Date(this.#clock.now() + recallMs).toISOString()
-      recall.isReturning = await this.#database.recall(subject, until)
-    }
-    return recall.isReturning && now - recall.since < patienceMs
+    const recalls = new Map([...subjects].map((subject) => [subject, this.#find(subject, now)]))
+    const due = [...recalls].filter(([, recall]) => recall.isReturning && now - recall.checkedAt >= checkMs)
+    if (due.length > 0) await this.#recall(new Map(due), now)
+    const returning = [...recalls].filter(
+      ([, { isReturning, since }]) => isReturning && now - since < patienceMs,
+    )
+    return new Set(returning.map(([subject]) => subject))
   }
 
-  #remember(subject: string, recall: Recall, now: number): void {
+  /** The recall in progress, or a new one. */
+  #find(subject: string, now: number): Recall {
+    const known = this.#recalls.get(subject)
+    if (known && now - known.since < recallMs / 2) return known
     for (const [old, { since }] of this.#recalls) if (now - since >= recallMs) this.#recalls.delete(old)
+    const recall = { since: now, checkedAt: Number.NEGATIVE_INFINITY, isReturning: true }
     this.#recalls.set(subject, recall)
+    return recall
+  }
+
+  async #recall(recalls: ReadonlyMap<string, Recall>, now: number): Promise<void> {
+    for (const recall of recalls.values()) recall.checkedAt = now
+    const leased = await this.#database.recall([...recalls.keys()], recallMs)
+    for (const [subject, recall] of recalls) recall.isReturning = leased.has(subject)
+    if (leased.size > 0) this.#channel?.publish([...leased])
   }
 
   /** The meters without leases, as of a moment ago. */
@@ -57,7 +78,7 @@ export class LeaseRecalls {
     const now = this.#time.now()
     if (now - this.#readAt < readMs) return this.#read
     this.#readAt = now
-    this.#read = await this.#database.readRecalled(isoNow(this.#clock))
+    this.#read = await this.#database.readRecalled()
     return this.#read
   }
 }

@@ -1,13 +1,15 @@
 import type { Logger } from 'pino'
 import { isRejectedData } from '../platform/db/batch.ts'
 import { type Clock, isoNow } from '../platform/time/clock.ts'
-import type {
-  CheckpointOperation,
-  GrantLeaseOperation,
-  LeaseOperation,
-  LedgerOperation,
-  Settlement,
-  UseLeaseOperation,
+import {
+  type AdmitOperation,
+  type CheckpointOperation,
+  encodeHold,
+  type GrantLeaseOperation,
+  type LeaseOperation,
+  type LedgerOperation,
+  type Settlement,
+  type UseLeaseOperation,
 } from './engine.ts'
 import { FlushLog } from './flush-log.ts'
 import type { LeaseBook } from './lease-book.ts'
@@ -58,8 +60,8 @@ export class LeaseRounds {
   readonly #flushLog: FlushLog
   readonly #rounds: Round[] = []
   #checkpoints: CheckpointOperation[] = []
-  /** Settled within leases, and not in the database yet. */
-  readonly #unwrittenIds = new Set<string>()
+  /** Settled within leases, and when that is in the database. */
+  readonly #writing = new Map<string, Promise<void>>()
   /** Resolves when what was decided since the last round is in the database. */
   #written = Promise.withResolvers<void>()
   /** Leases whose grant may have been committed without this node having learned of it. */
@@ -95,13 +97,19 @@ export class LeaseRounds {
     this.#renewedAt = startedAt
   }
 
-  /** Whether a settlement was carried out, and is being written. */
-  isSettled(id: string): boolean {
-    return this.#unwrittenIds.has(id)
+  /** When a settlement that was carried out is in the database; undefined if none is being written. */
+  findWriting(id: string): Promise<void> | undefined {
+    return this.#writing.get(id)
   }
 
   addSettlement(id: string): void {
-    this.#unwrittenIds.add(id)
+    this.#writing.set(id, this.#written.promise)
+  }
+
+  /** Whether one of these holds was within a lease that is lost, and may have no row yet. */
+  hasLost(ids: readonly string[]): boolean {
+    const late = this.#rounds.filter(({ isLate }) => isLate)
+    return late.some((round) => listAdmits(round).some(({ request }) => ids.includes(request.id)))
   }
 
   addCheckpoint(op: CheckpointOperation): void {
@@ -195,7 +203,7 @@ export class LeaseRounds {
       await this.#writeLate(round)
     }
     this.#rounds.shift()
-    for (const id of round.settledIds) this.#unwrittenIds.delete(id)
+    for (const id of round.settledIds) this.#writing.delete(id)
     round.written.resolve()
     // A slow disk must not delay the next round.
     if (round.file)
@@ -264,13 +272,25 @@ export class LeaseRounds {
     this.#termEnd = 0
   }
 
-  async #writeLate({ uses, journal }: Round): Promise<void> {
+  async #writeLate(round: Round): Promise<void> {
     const { database, clock } = this.#options
+    const { uses, journal, checkpoints } = round
     await settleLate(
       this.#writer,
       uses.flatMap((use) => use.settlements),
     )
-    await database.forget(journal, isoNow(clock))
+    const settledIds = new Set(this.#rounds.flatMap((other) => other.settledIds))
+    const open = listAdmits(round).filter(({ request }) => !settledIds.has(request.id))
+    await database.placeInterrupted(
+      {
+        holds: open.map((op) => ({ journal: journal.id, hold: encodeHold(op) })),
+        checkpoints: new Map(checkpoints.map(({ id, checkpoint }) => [id, checkpoint])),
+      },
+      isoNow(clock),
+    )
+    // Until then, what is reserved for the others stays.
+    const isLast = this.#rounds.every((other) => other === round || other.journal.id !== journal.id)
+    if (isLast) await database.forget(journal, isoNow(clock))
   }
 
   get #writer(): SettlementWriter {
@@ -314,6 +334,11 @@ export class LeaseRounds {
 function createEmptyRound(journal: JournalIdentity): Round {
   const written = Promise.withResolvers<void>()
   return { journal, number: 0, file: null, uses: [], checkpoints: [], written, settledIds: [], isLate: true }
+}
+
+/** Requests that were in progress at the end of the round, and had no rows. */
+function listAdmits({ uses }: Round): AdmitOperation[] {
+  return uses.flatMap(({ admits }) => admits)
 }
 
 function noChange({ settlements, writtenHolds, ...use }: UseLeaseOperation): UseLeaseOperation {

@@ -13,11 +13,12 @@ import type { Lease } from './lease.ts'
 import { LeaseBook } from './lease-book.ts'
 import type { LeaseDatabase } from './lease-database.ts'
 import { isLeasable, LeaseGrants } from './lease-grants.ts'
-import { LeaseRecalls } from './lease-recalls.ts'
+import { findRecallable, LeaseRecalls, type RecallChannel } from './lease-recalls.ts'
 import { LeaseRounds } from './lease-rounds.ts'
 import { LeaseTakeover } from './lease-takeover.ts'
 import { type LeaseTime, processTime } from './lease-time.ts'
 import { readLeftoverJournals } from './leftover-journals.ts'
+import { LocalBatch } from './local-batch.ts'
 import type { LeaseJournal } from './node-journal.ts'
 import { RoundTimer } from './round-timer.ts'
 import { SegmentEncoder } from './segment-encoder.ts'
@@ -43,6 +44,8 @@ export interface LeasedEngineOptions {
   /** Whether charges are acknowledged before they are on disk. */
   isRelaxed: () => boolean
   time?: LeaseTime
+  /** Without it, other nodes notice recalls when they next look at the database. */
+  recallChannel?: RecallChannel
 }
 
 /**
@@ -67,7 +70,7 @@ export class LeasedEngine implements LedgerEngine {
   endedNodes: readonly string[] = []
 
   constructor(options: LeasedEngineOptions) {
-    const { database, journal, spool, nodeId, clock, log, time = processTime } = options
+    const { database, journal, spool, nodeId, clock, log, time = processTime, recallChannel = null } = options
     this.#options = options
     this.#database = database
     this.#spool = spool
@@ -75,7 +78,8 @@ export class LeasedEngine implements LedgerEngine {
     this.#timer = new RoundTimer(time, () => this.#tick())
     this.#book = new LeaseBook(nodeId)
     this.#journal = journal
-    this.#recalls = new LeaseRecalls(database, clock, time)
+    this.#recalls = new LeaseRecalls(database, recallChannel, time)
+    recallChannel?.subscribe((subjects) => this.#returnLeases(new Set(subjects)))
     this.#takeover = new LeaseTakeover(database, nodeId, time)
     this.#rounds = new LeaseRounds({
       database,
@@ -155,88 +159,69 @@ export class LeasedEngine implements LedgerEngine {
   }
 
   run(ops: readonly LedgerOperation[], now: string): BatchOutcome | Promise<BatchOutcome> {
-    const results: (OperationResult | undefined)[] = []
-    const lines: JournalLine[] | null = this.#prepareLines()
-    const touched = new Set<Lease>()
-    let [isSettled, isShared, isComplete] = [false, false, true]
-    for (const op of ops) {
-      const result = this.#runLocally(op, lines, touched)
-      results.push(result)
-      if (result === undefined) isComplete = false
-      else if (op.op === 'settle') {
-        isSettled = true
-        isShared ||= op.isShared === true
-      }
-    }
-    const durable = this.#write(lines, { isSettled, isShared, touched })
-    if (isComplete) return { results: results as OperationResult[], durable }
-    return this.#runRest(ops, results, now).then((all) => ({ results: all, durable }))
+    const batch = new LocalBatch(this.#prepareLines())
+    for (const op of ops) batch.results.push(this.#runLocally(op, batch))
+    const durable = this.#write(batch)
+    if (batch.isComplete && !batch.needsRows) return { results: batch.results as OperationResult[], durable }
+    return this.#runRest(ops, batch, now).then((results) => ({ results, durable }))
   }
 
-  /** Undefined if the database has to decide. */
-  #runLocally(
-    op: LedgerOperation,
-    lines: JournalLine[] | null,
-    touched: Set<Lease>,
-  ): OperationResult | undefined {
-    if (op.op === 'settle') {
-      if (this.#rounds.isSettled(op.id)) return null
-      const lease = this.#book.settle(op)
-      if (!lease) return undefined
-      touched.add(lease)
-      this.#charges++
-      this.#rounds.addSettlement(op.id)
-      lines?.push(this.#encoder.encodeSettlement(op))
-      return null
-    }
+  #runLocally(op: LedgerOperation, batch: LocalBatch): OperationResult | undefined {
+    if (op.op === 'settle') return this.#settle(op, batch)
     if (op.op === 'note') {
-      if (this.#rounds.isSettled(op.id)) return null
+      if (this.#rounds.findWriting(op.id)) return null
       if (!this.#book.hasHold(op.id)) return undefined
       this.#rounds.addCheckpoint(op)
-      lines?.push(encodeCheckpoint(op))
+      batch.lines?.push(encodeCheckpoint(op))
       return null
     }
     if (op.op !== 'admit') return undefined
-    if (this.#book.hasHold(op.request.id)) return null
-    if (!lines || op.isRetry || !this.#admit(op)) return undefined
-    lines.push(this.#encoder.encodeAdmit(op))
+    if (this.#book.hasHold(op.request.id)) {
+      // It may be in no journal.
+      batch.needsRows = true
+      return null
+    }
+    if (!batch.lines || op.isRetry || !this.#admit(op)) return undefined
+    batch.isAdmitted = true
+    batch.lines.push(this.#encoder.encodeAdmit(op))
+    return null
+  }
+
+  #settle(op: Settlement, batch: LocalBatch): null | undefined {
+    const writing = this.#rounds.findWriting(op.id)
+    if (writing) {
+      batch.repeated.push(writing)
+      return null
+    }
+    const lease = this.#book.settle(op)
+    if (!lease) return undefined
+    batch.touched.add(lease)
+    batch.isShared ||= op.isShared === true
+    this.#charges++
+    this.#rounds.addSettlement(op.id)
+    batch.lines?.push(this.#encoder.encodeSettlement(op))
     return null
   }
 
   /** Resolves when settlements may be acknowledged; null if they already may be. */
-  #write(
-    lines: readonly JournalLine[] | null,
-    { isSettled, isShared, touched }: { isSettled: boolean; isShared: boolean; touched: ReadonlySet<Lease> },
-  ): Promise<void> | null {
-    if (lines?.length === 0) return null
-    const isWritten = lines !== null && this.#append(lines)
+  #write(batch: LocalBatch): Promise<void> | null {
+    const { lines, touched, repeated } = batch
+    const repeatedly = repeated.length > 0 ? this.#writeSoon(Promise.all(repeated)) : null
+    if (lines?.length === 0) return repeatedly
+    const { written } = this.#rounds
+    const isWritten = lines !== null && attempt(() => this.#journal.append(lines))
+    batch.needsRows ||= batch.isAdmitted && !isWritten
     // One round must not hold the event loop for long.
     if (this.#charges >= maxRoundCharges) this.#rounds.cut()
     this.#timer.schedule(this.#journal.isSegmentFull || this.#charges >= roundSize ? 0 : roundMs)
-    if (!isSettled) return null
-    const { written } = this.#rounds
-    if (isShared || !isWritten) return this.#writeSoon(written)
+    if (touched.size === 0) return repeatedly
+    if (repeatedly || batch.isShared || !isWritten) return this.#writeSoon(written)
     return this.#options.isRelaxed() ? null : this.#awaitCover(touched, written)
   }
 
   /** Null if there can be no journal now: then nothing is encoded, because later lines refer to earlier ones. */
   #prepareLines(): JournalLine[] | null {
-    if (this.#book.size === 0) return []
-    try {
-      this.#journal.prepare()
-      return []
-    } catch {
-      return null
-    }
-  }
-
-  #append(lines: readonly JournalLine[]): boolean {
-    try {
-      this.#journal.append(lines)
-      return true
-    } catch {
-      return false
-    }
+    return this.#book.size === 0 || attempt(() => this.#journal.prepare()) ? [] : null
   }
 
   /**
@@ -260,45 +245,54 @@ export class LeasedEngine implements LedgerEngine {
     if (!isSynced || !isCovered) await this.#writeSoon(written)
   }
 
-  #writeSoon(written: Promise<void>): Promise<void> {
+  #writeSoon(written: Promise<unknown>): Promise<void> {
     this.#timer.schedule(0)
-    return written
+    return written.then(() => undefined)
   }
 
   async #runRest(
     ops: readonly LedgerOperation[],
-    results: (OperationResult | undefined)[],
+    { results, needsRows }: LocalBatch,
     now: string,
   ): Promise<OperationResult[]> {
     const rest = ops.filter((_, index) => results[index] === undefined)
-    await this.#releaseToDatabase(rest)
-    // Also after a failure: it may have granted leases that have to be released.
+    if (needsRows) await this.flush()
+    if (rest.length === 0) return results as OperationResult[]
+    await this.#writeRows(rest)
+    // Also after a failure: leases may have been granted that have to be released.
     const decided = await this.#grants.run(rest, now).finally(() => this.#timer.schedule(roundMs))
     this.#spool.markDelivered(rest.filter((op) => op.op === 'settle'))
-    let index = 0
-    const all = results.map((result) => (result === undefined ? (decided[index++] ?? null) : result))
-    return Promise.all(all.map((result) => this.#recallFor(result)))
+    return this.#recallFor(
+      results.map((result) => (result === undefined ? (decided.shift() ?? null) : result)),
+    )
   }
 
-  /** An exchange of holds within leases is decided by the database, so their rows are written first. */
-  async #releaseToDatabase(ops: readonly LedgerOperation[]): Promise<void> {
-    const ids = ops.flatMap((op) => (op.op === 'exchange' ? op.releases : []))
+  /** What the database decides about holds within leases, or within lost ones, needs their rows. */
+  async #writeRows(ops: readonly LedgerOperation[]): Promise<void> {
+    const ids = ops.flatMap((op) => (op.op === 'exchange' ? op.releases : op.op === 'admit' ? [] : [op.id]))
     const leased = ids.filter((id) => this.#book.hasHold(id))
-    if (leased.length === 0) return
+    if (leased.length === 0 && !this.#rounds.hasLost(ids)) return
     await this.flush()
     for (const id of leased) this.#book.release(id)
   }
 
   /** What leases reserve must not reject a request: they are returned, and it is decided again. */
-  async #recallFor(result: OperationResult): Promise<OperationResult> {
-    if (result === null || typeof result === 'string' || result.reason !== 'limit') return result
-    if (result.held === 0n || result.needed > result.attainable) return result
+  async #recallFor(results: readonly OperationResult[]): Promise<OperationResult[]> {
+    const subjects = new Set(results.flatMap((result) => findRecallable(result) ?? []))
+    if (subjects.size === 0) return [...results]
     // What was decided is committed: it stays decided if the leases cannot be looked up.
-    const isReturning = await this.#recalls.request(result.limit.subject).catch(() => false)
-    if (!isReturning) return result
-    this.#book.review(this.#time.now(), new Set([result.limit.subject]))
+    const returning = await this.#recalls.request(subjects).catch((err: unknown) => {
+      this.#options.log.warn({ err }, 'leases could not be recalled')
+      return new Set<string>()
+    })
+    this.#returnLeases(returning)
+    return results.map((result) => (returning.has(findRecallable(result) ?? '') ? 'recalling' : result))
+  }
+
+  #returnLeases(subjects: ReadonlySet<string>): void {
+    if (subjects.size === 0 || this.#book.size === 0) return
+    this.#book.review(this.#time.now(), subjects)
     this.#timer.schedule(0)
-    return 'recalling'
   }
 
   /** Takes over the leases of dead nodes; returns how many nodes that were. */
@@ -342,5 +336,14 @@ export class LeasedEngine implements LedgerEngine {
       // It was logged where it failed.
       return retryMs
     }
+  }
+}
+
+function attempt(work: () => unknown): boolean {
+  try {
+    work()
+    return true
+  } catch {
+    return false
   }
 }

@@ -9,7 +9,7 @@ import {
 } from './amounts.ts'
 import { addToCounter, countFreeInMinute, isSameMinute, type Meter, moveToDay, type Window } from './meter.ts'
 
-export type LimitKind = 'credits' | 'key' | 'member' | 'workspace' | 'guardrail'
+export type LimitKind = 'credits' | 'key' | 'member' | 'workspace' | 'guardrail' | 'limit'
 
 /** An amount that must not be exceeded. */
 export interface Limit {
@@ -18,6 +18,8 @@ export interface Limit {
   window: Window
   includeByok: boolean
   amount: bigint
+  /** The name of a declared limit. */
+  name?: string
 }
 
 /** The rate limit of a subject for free variants. */
@@ -37,6 +39,8 @@ export interface HoldRequest extends Amounts {
   /** Limits in the order in which they are checked. */
   limits: readonly Limit[]
   free: FreeLimit | null
+  /** Its settlement may leave some of its meters uncharged. */
+  isConditional?: boolean
   /** Amounts that other requests wait for, by the subject of the limit: they are not available to this request. */
   setAside?: ReadonlyMap<string, bigint> | undefined
   /** Called when an exchange fits all limits: it may still be rejected, and then nothing is held or counted. */
@@ -135,6 +139,8 @@ export interface LeaseRequest {
 /** A lease takes at most this part of what its tightest limit leaves, so that other nodes and keys have theirs. */
 const leaseShare = 16n
 
+const noSubjects: readonly string[] = []
+
 function findRejection(limit: Limit, status: LimitStatus, setAside = 0n): LimitRejection | null {
   const { needed, spent, held } = status
   const available = status.available > setAside ? status.available - setAside : 0n
@@ -208,7 +214,7 @@ export class LedgerState {
   }
 
   /** Replaces a hold by what was spent. Null when it was settled before, and then nothing changes. */
-  settle(id: string, spent: Amounts): Hold | null {
+  settle(id: string, spent: Amounts, uncharged: readonly string[] = noSubjects): Hold | null {
     const hold = this.holds.get(id)
     if (!hold) return null
     this.holds.delete(id)
@@ -219,6 +225,7 @@ export class LedgerState {
       const meter = this.#getMeter(subject)
       addToCounter(meter, 'held', day, released)
       addToCounter(meter, 'heldByok', day, releasedByok)
+      if (uncharged.includes(subject)) continue
       addToCounter(meter, 'spent', day, spent.amount)
       addToCounter(meter, 'byok', day, spent.byok)
     }

@@ -246,3 +246,45 @@ test('a request that waits for the holds of others is not tried in a loop', asyn
   await expect(waiting).rejects.toThrow('gone')
   await ledger.close()
 })
+
+/** Reports once, and late, that leases are being recalled; remembers what is held. */
+class RecallingEngine extends InstantEngine {
+  readonly held = new Set<string>()
+  readonly reached = Promise.withResolvers<void>()
+  readonly recalled = Promise.withResolvers<void>()
+  #isFirst = true
+
+  override admitNow(): undefined {
+    return undefined
+  }
+  override run(ops: readonly LedgerOperation[]): BatchOutcome | Promise<BatchOutcome> {
+    if (this.#isFirst) {
+      this.#isFirst = false
+      this.reached.resolve()
+      const results = ops.map(() => 'recalling' as const)
+      return this.recalled.promise.then(() => ({ results, durable: null }))
+    }
+    for (const op of ops) {
+      if (op.op === 'admit') this.held.add(op.request.id)
+      if (op.op === 'settle') this.held.delete(op.id)
+    }
+    return { results: ops.map(() => null), durable: null }
+  }
+}
+
+test('R2 an admission that was given up while leases were recalled leaves no hold', async () => {
+  const engine = new RecallingEngine()
+  const ledger = new Ledger(engine, systemClock, silent)
+  const intervals = spyOn(globalThis, 'setInterval')
+  const admitting = Promise.resolve(ledger.admit(holdOf('gen-late'))).catch((error: Error) => error.message)
+  await engine.reached.promise
+  const now = performance.now.bind(performance)
+  const clock = spyOn(performance, 'now').mockImplementation(() => now() + 11_000)
+  const [[lookForLate] = []] = intervals.mock.calls
+  ;(lookForLate as () => void)()
+  for (const spy of [clock, intervals]) spy.mockRestore()
+  expect(await admitting).toContain('unavailable')
+  engine.recalled.resolve()
+  await ledger.close()
+  expect([...engine.held]).toEqual([])
+})

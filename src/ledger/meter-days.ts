@@ -1,6 +1,6 @@
+import { sql } from 'kysely'
 import type { Row } from '../platform/db/batch.ts'
 import { type Db, isPostgres } from '../platform/db/db.ts'
-import type { HoldTable } from '../platform/db/schema.ts'
 import { leasePattern } from './lease-id.ts'
 import type { HoldRequest, LedgerState } from './ledger-state.ts'
 import { addToCounter, computeDayRange, type Meter, moveToDay, newMeter, setOtherDays } from './meter.ts'
@@ -40,21 +40,20 @@ export interface StoredMeter extends Meter {
   usedAt: string | null
 }
 
-type LeaseRow = Pick<HoldTable, 'subjects' | 'day' | 'amount_nanos' | 'byok_nanos'>
+/** Day, amount and BYOK amount of a lease. */
+type EncodedLease = [day: string, amount: string, byok: string]
 
-/** What nodes have reserved for requests to come, by subject. */
-async function loadLeases(db: Db, subjects: readonly string[]): Promise<Map<string, LeaseRow[]>> {
-  const leases = new Map<string, LeaseRow[]>()
-  if (!isPostgres(db)) return leases
-  const rows = await db
-    .selectFrom('holds')
-    .select(['subjects', 'day', 'amount_nanos', 'byok_nanos'])
-    .where('id', 'like', leasePattern)
-    .execute()
-  for (const row of rows)
-    for (const subject of row.subjects.split(' '))
-      if (subjects.includes(subject)) leases.set(subject, [...(leases.get(subject) ?? []), row])
-  return leases
+/** What nodes have reserved for requests to come, by subject: a list of leases as JSON. */
+function selectReserved(db: Db, subjects: readonly string[]) {
+  const reserved = isPostgres(db)
+    ? sql<{ subject: string; leases: string }>`(select subject,
+        cast(json_agg(json_build_array(day, cast(amount_nanos as text), cast(byok_nanos as text))) as text) as leases
+      from (select unnest(string_to_array(subjects, ' ')) as subject, day, amount_nanos, byok_nanos
+        from holds where id like ${leasePattern}) as leased
+      where subject in (${sql.join(subjects)}) group by subject)`
+    : // There are none.
+      sql<{ subject: string; leases: string }>`(select '' as subject, '[]' as leases)`
+  return reserved.as('reserved')
 }
 
 /**
@@ -68,7 +67,7 @@ export async function loadMetersForDay(
 ): Promise<StoredMeter[]> {
   if (subjects.length === 0) return []
   const { from, to } = computeDayRange([day])
-  // In one statement, so that a day is not counted both as the current one and as another.
+  // In one statement: a day is not counted both as the current one and as another, nor a lease that ends meanwhile.
   const rows = await db
     .selectFrom('meters')
     .leftJoin('meter_days as other', (join) =>
@@ -78,12 +77,13 @@ export async function loadMetersForDay(
         .on('other.day', '>=', from)
         .on('other.day', '<=', to),
     )
+    .leftJoin(selectReserved(db, subjects), (join) => join.onRef('reserved.subject', '=', 'meters.subject'))
     .selectAll('meters')
     .select(['other.day as other_day', 'spent_nanos', 'byok_nanos', 'held_nanos', 'held_byok_nanos', 'free'])
+    .select('leases')
     .where('meters.subject', 'in', subjects)
     .execute()
   const bySubject = Map.groupBy(rows, (row) => row.subject)
-  const reserved = await loadLeases(db, subjects)
   return subjects.map((subject) => {
     const meterRows = bySubject.get(subject) ?? []
     const meter = meterRows[0] ? decodeMeter({ ...meterRows[0] }) : newMeter(subject)
@@ -93,9 +93,10 @@ export async function loadMetersForDay(
       others.map((row) => decodeMeterDay({ ...row, day: row.other_day })),
     )
     moveToDay(meter, day)
-    for (const lease of reserved.get(subject) ?? []) {
-      addToCounter(meter, 'held', lease.day, -lease.amount_nanos)
-      addToCounter(meter, 'heldByok', lease.day, -lease.byok_nanos)
+    const leases: EncodedLease[] = JSON.parse(meterRows[0]?.leases ?? '[]')
+    for (const [leasedOn, amount, byok] of leases) {
+      addToCounter(meter, 'held', leasedOn, -BigInt(amount))
+      addToCounter(meter, 'heldByok', leasedOn, -BigInt(byok))
     }
     return { ...meter, usedAt: meterRows[0]?.used_at ?? null }
   })

@@ -9,4 +9,6 @@ export const meterSubjects = {
   member: (workspaceId: string, userId: string) => `member:${workspaceId}:${userId}`,
   /** Spending of one member's keys in all workspaces. Counted while the member has a limit. */
   memberTotal: (userId: string) => `member_total:${userId}`,
+  /** Spending that a declared limit counts, by what it counts separately. */
+  limit: (id: string, counter: string) => (counter === '' ? `limit:${id}` : `limit:${id}:${counter}`),
 }

@@ -4,7 +4,7 @@ import type { Window } from './meter.ts'
 /** A limit at the time of an admission. */
 export interface RecordedLimit {
   kind: LimitKind
-  /** Kind of subject whose spending counts: organization, workspace, key or member. */
+  /** Kind of subject whose spending counts: organization, workspace, key or member; `limit:` and the id of a limit. */
   subject: string
   window: Window
   amount: bigint
@@ -16,7 +16,8 @@ export interface RecordedLimit {
 /** A few words instead of JSON: it is written for every request. */
 export function encodeNearestLimit({ limit, available, needed }: NearestLimit): string {
   const { kind, subject, window, amount } = limit
-  return `${kind} ${subject.slice(0, subject.indexOf(':'))} ${window} ${amount} ${available} ${needed}`
+  const counted = kind === 'limit' ? subject.split(':', 2).join(':') : subject.slice(0, subject.indexOf(':'))
+  return `${kind} ${counted} ${window} ${amount} ${available} ${needed}`
 }
 
 export function decodeNearestLimit(text: string): RecordedLimit {

@@ -1,6 +1,7 @@
 import type { Batch, BatchConnection, Row } from '../platform/db/batch.ts'
 import { buildListQuery } from '../platform/db/statements.ts'
 import { type Amounts, noAmounts } from './amounts.ts'
+import { databaseTime, databaseTimeIn } from './database-time.ts'
 import { decodeDraft, emptyDraft } from './draft.ts'
 import type { AdmitOperation, EncodedHold, LeaseOperation, LedgerOperation } from './engine.ts'
 import { allowanceShare } from './lease.ts'
@@ -66,21 +67,19 @@ export class PostgresLeases implements LeaseDatabase {
     return this.#background.transact((batch) => endJournals(batch, [{ id, nodeId }], now))
   }
 
-  recall(subject: string, until: string): Promise<boolean> {
+  recall(subjects: readonly string[], ms: number): Promise<ReadonlySet<string>> {
+    const sorted = subjects.toSorted()
     return this.#background.transact(async (batch) => {
       // A lease is granted before this, and found below, or not at all.
-      await batch.rows([
-        { sql: 'select subject from meters where subject = $1 for update', values: [subject] },
-      ])
-      await batch.run([{ sql: upsertRecall, values: [subject, until] }])
-      return (await batch.rows([{ sql: findLease, values: [subject] }])).length > 0
+      await batch.rows(buildListQuery(lockMeters, sorted))
+      await batch.run(buildListQuery(upsertRecalls, sorted, String(ms)))
+      return toSubjects(await batch.rows(buildListQuery(findLeased, sorted)))
     })
   }
 
-  async readRecalled(now: string): Promise<ReadonlySet<string>> {
-    const sql = 'select subject from lease_recalls where until > $1'
-    const rows = await this.#background.transact((batch) => batch.rows([{ sql, values: [now] }]))
-    return new Set(rows.map(({ subject }) => String(subject)))
+  async readRecalled(): Promise<ReadonlySet<string>> {
+    const sql = `select subject from lease_recalls where until > ${databaseTime}`
+    return toSubjects(await this.#background.transact((batch) => batch.rows([{ sql, values: [] }])))
   }
 
   async listOpenJournals(nodeId: string): Promise<OpenJournal[]> {
@@ -111,7 +110,7 @@ export class PostgresLeases implements LeaseDatabase {
       await releaseHolds(batch, await batch.rows([{ sql, values: [now] }]), now)
       const old = new Date(Date.parse(now) - journalRetentionMs).toISOString()
       await batch.run([
-        { sql: 'delete from lease_recalls where until < $1', values: [now] },
+        { sql: `delete from lease_recalls where until < ${databaseTime}`, values: [] },
         { sql: 'delete from ledger_journals where taken_at < $1', values: [old] },
       ])
     })
@@ -137,6 +136,10 @@ export class PostgresLeases implements LeaseDatabase {
     })
   }
 
+  placeInterrupted(interrupted: InterruptedRequests, now: string): Promise<void> {
+    return this.#background.transact((batch) => placeInterrupted(batch, interrupted, new Set(), now))
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#connection.close(), this.#background.close()])
   }
@@ -157,10 +160,17 @@ const lockSilentJournal =
   'select id from ledger_journals where id = $1 and taken_at is null and renewed_at = $2 for update'
 const selectLeases = `select id, subjects, day, amount_nanos, byok_nanos from holds
   where id like $1 order by id for update`
-const upsertRecall =
-  'insert into lease_recalls (subject, until) values ($1, $2) on conflict (subject) do update set until = excluded.until'
-const findLease = `select 1 as found from holds where id like '${leasePattern}' and amount_nanos + byok_nanos > 0
-  and owner not like 'journal%' and strpos(' ' || subjects || ' ', ' ' || cast($1 as text) || ' ') > 0 limit 1`
+const lockMeters = 'select subject from meters where subject in ($) order by subject for update'
+const upsertRecalls = `with recalled as (select subject from meters where subject in ($) order by subject)
+  insert into lease_recalls (subject, until) select subject, ${databaseTimeIn('$2')} from recalled
+  on conflict (subject) do update set until = excluded.until`
+const findLeased = `select distinct subject from holds, unnest(string_to_array(subjects, ' ')) as subject
+  where id like '${leasePattern}' and amount_nanos + byok_nanos > 0 and owner not like 'journal%'
+  and subject in ($)`
+
+function toSubjects(rows: readonly Row[]): ReadonlySet<string> {
+  return new Set(rows.map(({ subject }) => String(subject)))
+}
 
 function decodeJournal(row: Row): JournalIdentity {
   return { id: String(row.id), nodeId: String(row.node_id) }

@@ -7,6 +7,7 @@ import {
   findLateSettlements,
   type LateSettlement,
 } from './correction.ts'
+import { databaseTime } from './database-time.ts'
 import { emptyDraft } from './draft.ts'
 import {
   type AdmitOperation,
@@ -123,7 +124,7 @@ export class PostgresTransaction {
   }
 
   #settle(op: Settlement): OperationResult {
-    const hold = this.#state.settle(op.id, op.spent)
+    const hold = this.#state.settle(op.id, op.spent, op.uncharged)
     if (!hold) return this.#correct(op)
     this.#settled.push(op)
     this.#closedHolds.push(op.id)
@@ -253,8 +254,8 @@ export class PostgresTransaction {
   /** The meters, now locked, on which no lease may be granted. */
   async #findRecalled(grants: readonly GrantLeaseOperation[]): Promise<Set<string>> {
     const subjects = [...new Set(grants.flatMap((grant) => grant.subjects))]
-    const select = 'select subject from lease_recalls where subject in ($) and until > $2'
-    const rows = await this.#batch.rows(buildListQuery(select, subjects, this.#now))
+    const select = `select subject from lease_recalls where subject in ($) and until > ${databaseTime}`
+    const rows = await this.#batch.rows(buildListQuery(select, subjects))
     return new Set(rows.map(({ subject }) => String(subject)))
   }
 

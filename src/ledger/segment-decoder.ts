@@ -1,5 +1,4 @@
 import { generationColumns } from '../platform/db/generation-table.ts'
-import type { Amounts } from './amounts.ts'
 import type { EncodedHold, Settlement } from './engine.ts'
 import {
   type AdmitPayload,
@@ -131,7 +130,9 @@ export const newerVersionMessage =
   'The journal of the ledger was written by a newer version of Headgate: start that version once and stop it, then this one.'
 
 /** A change by a hold or a settlement. */
-type ReplayedOperation = HoldRequest | { id: string; spent: Amounts }
+type ReplayedOperation = HoldRequest | ReplayedSettlement
+
+export type ReplayedSettlement = Pick<Settlement, 'id' | 'spent' | 'uncharged'>
 
 /** Decodes the changes by the holds and settlements of a segment, in their order. */
 export function decodeOperations(lines: readonly SplitLine[]): ReplayedOperation[] {
@@ -140,7 +141,7 @@ export function decodeOperations(lines: readonly SplitLine[]): ReplayedOperation
   return lines.flatMap((line): ReplayedOperation[] => {
     const { kind, id, rest } = line
     if (kind === 'columns') decoder.setColumns(decodeColumns(rest))
-    if (kind === 'settle' || kind === 'charge') return [{ id, spent: decoder.decodeSettlement(line).spent }]
+    if (kind === 'settle' || kind === 'charge') return [{ id, ...decoder.decodeSettlement(line) }]
     if (kind !== 'admit' && kind !== 'repeat') return []
     decoder.addHold(line)
     return [decoder.decodeRequest(line)]

@@ -56,6 +56,7 @@ export class SegmentEncoder {
     const index = this.#fullLines
     if (
       generation &&
+      !op.uncharged &&
       generation.draft.id === op.id &&
       generation.draft.organization_id === op.organizationId
     ) {
@@ -96,6 +97,7 @@ function isLikeDraft(a: DraftColumns, b: DraftColumns): boolean {
     a.app_title === b.app_title &&
     a.preset_id === b.preset_id &&
     a.region === b.region &&
+    a.tags === b.tags &&
     a.user_id === b.user_id &&
     a.workspace_id === b.workspace_id &&
     a.organization_id === b.organization_id

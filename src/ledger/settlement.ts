@@ -19,6 +19,7 @@ export function buildSettlement(
   { draft, target, end, charge }: SettledGeneration,
   meteredIn: Settlement['meteredIn'],
   extraStatements: readonly Statement[],
+  uncharged: readonly string[] = [],
 ): Settlement {
   return {
     op: 'settle',
@@ -27,9 +28,17 @@ export function buildSettlement(
     isByok: target.is_byok === 1,
     spent: { amount: charge.cost, byok: charge.byok },
     generation: { draft, outcome: encodeOutcome(target, charge, end) },
-    meteredIn,
+    meteredIn: meteredIn && uncharged.length > 0 ? withoutSubjects(meteredIn, uncharged) : meteredIn,
     extraStatements,
+    ...(uncharged.length > 0 && { uncharged }),
   }
+}
+
+function withoutSubjects(
+  { subjects, day }: NonNullable<Settlement['meteredIn']>,
+  uncharged: readonly string[],
+): Settlement['meteredIn'] {
+  return { subjects: subjects.filter((subject) => !uncharged.includes(subject)), day }
 }
 
 /** Releases a hold whose request reached no provider. */

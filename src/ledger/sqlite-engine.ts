@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import { type Clock, isoNow } from '../platform/time/clock.ts'
-import type { Amounts } from './amounts.ts'
 import {
   type AdmitOperation,
   type BatchOutcome,
@@ -22,7 +21,7 @@ import { JournalError } from './journal-segment.ts'
 import { type HoldRequest, LedgerState } from './ledger-state.ts'
 import { clearOtherDays } from './meter.ts'
 import { applyOtherDays, isInRange, planDayLookup } from './meter-days.ts'
-import { decodeOperations } from './segment-decoder.ts'
+import { decodeOperations, type ReplayedSettlement } from './segment-decoder.ts'
 import { SegmentEncoder } from './segment-encoder.ts'
 import { createRelease } from './settlement.ts'
 import { loadHolds, loadMeters } from './sqlite-rows.ts'
@@ -200,7 +199,7 @@ export class SqliteEngine implements LedgerEngine {
   }
 
   #settle(op: Settlement, lines: JournalLine[]): OperationResult {
-    const hold = this.#state.settle(op.id, op.spent)
+    const hold = this.#state.settle(op.id, op.spent, op.uncharged)
     if (!hold) return 'closed before'
     this.#touch(hold.subjects)
     lines.push(this.#encoder.encodeSettlement(op))
@@ -222,7 +221,7 @@ export class SqliteEngine implements LedgerEngine {
     await loadMeters(this.#thread, this.#state, [...requests.flatMap(({ subjects }) => subjects), ...held])
     await this.#loadOtherDays(requests)
     for (const op of operations) {
-      if ('spent' in op) this.#replaySettlement(op.id, op.spent)
+      if ('spent' in op) this.#replaySettlement(op)
       else {
         this.#state.admit(op)
         this.#touch(op.subjects)
@@ -230,8 +229,8 @@ export class SqliteEngine implements LedgerEngine {
     }
   }
 
-  #replaySettlement(id: string, spent: Amounts): void {
-    const hold = this.#state.settle(id, spent)
+  #replaySettlement({ id, spent, uncharged }: ReplayedSettlement): void {
+    const hold = this.#state.settle(id, spent, uncharged)
     if (!hold)
       throw new JournalError(
         `The journal settles ${id}, but neither the journal nor the database has its hold.`,

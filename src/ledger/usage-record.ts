@@ -49,6 +49,8 @@ export const textLabels = {
   app: formatApp,
   finish: (record: UsageRecord) => record.finish_reason,
   external: (record: UsageRecord) => record.external_user,
+  /** All tags: those of a name are selected by the query. */
+  tags: (record: UsageRecord) => record.tags,
   context: (record: UsageRecord) => findContextBucket(countPromptTokens(record)),
 } satisfies Record<string, (record: UsageRecord) => string | null>
 

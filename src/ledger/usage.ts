@@ -81,3 +81,15 @@ export async function countFreeRequestsToday(db: Db, subject: string, now: numbe
   const [meter] = await loadMetersForDay(db, [subject], utcDay(now))
   return meter?.freeDay ?? 0
 }
+
+/** Meters whose names begin with a prefix, those with the most spending first. */
+export async function listMeterSubjects(db: Db, prefix: string, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('meters')
+    .select('subject')
+    .where('subject', 'like', `${prefix}%`)
+    .orderBy('total_nanos', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(({ subject }) => subject)
+}

@@ -30,6 +30,12 @@ export function storeOf(parts: StorageParts, { storage }: Pick<StoredFile, 'stor
   throw new Error('the file is in a bucket, and headgate.yaml no longer has files.s3')
 }
 
+/** The bucket; null without `files.s3`. */
+export function findBucket({ settings }: Pick<Gateway, 'settings'>): S3Store | null {
+  const { s3 } = settings.files
+  return s3 && openBucket(s3)
+}
+
 /** Every store that may hold bytes. */
 export function listStores(parts: StorageParts): BlobStore[] {
   const { s3 } = parts.settings.files
@@ -40,10 +46,10 @@ function openDisk(parts: StorageParts): BlobStore {
   return new DiskStore(resolveFilesFolder(parts))
 }
 
-const buckets = new WeakMap<BucketSettings, BlobStore>()
+const buckets = new WeakMap<BucketSettings, S3Store>()
 
 /** Opened again when headgate.yaml is reloaded. */
-function openBucket(settings: BucketSettings): BlobStore {
+function openBucket(settings: BucketSettings): S3Store {
   const opened = buckets.get(settings)
   if (opened) return opened
   const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, ...rest } = settings

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Vault } from '../platform/crypto/crypto.ts'
 import type { Db } from '../platform/db/db.ts'
 import { asObject, type JsonObject } from '../platform/json/json-values.ts'
+import { PackReader } from './content-packs.ts'
 
 /** The place of a stored prompt in a list. */
 export interface ContentPosition {
@@ -31,17 +33,22 @@ const batchSize = 10
 
 /** The prompts that workspaces have stored, newest first, beginning behind a position. */
 export async function* walkPrompts(
-  { db, vault }: { db: Db; vault: Vault },
+  { db, vault, settings }: { db: Db; vault: Vault; settings: Gateway['settings'] },
   scope: PromptScope,
   start: ContentPosition | null,
 ): AsyncGenerator<StoredPrompt> {
+  const packs = new PackReader({ settings })
   for (let position = start; ; ) {
     const rows = await readBatch(db, scope, position)
-    for (const { sealed_content, created_at, generation_id, key_id, user_id } of rows) {
-      const content = asObject(JSON.parse(vault.decrypt(sealed_content, generation_id)))
-      const input = asObject(content?.input) ?? {}
+    for (const row of rows) {
+      const { created_at, generation_id, key_id, user_id } = row
       position = { created_at, generation_id }
-      yield { ...position, keyId: key_id, userId: user_id, bytes: sealed_content.length, input }
+      const sealed = await packs.read(row)
+      // It expired since the batch was read.
+      if (sealed === null) continue
+      const content = asObject(JSON.parse(vault.decrypt(sealed, generation_id)))
+      const input = asObject(content?.input) ?? {}
+      yield { ...position, keyId: key_id, userId: user_id, bytes: sealed.length, input }
     }
     if (rows.length < batchSize) return
   }
@@ -56,6 +63,9 @@ async function readBatch(db: Db, scope: PromptScope, position: ContentPosition |
       'content.generation_id',
       'content.created_at',
       'content.sealed_content',
+      'content.pack',
+      'content.pack_offset',
+      'content.pack_length',
       'generations.key_id',
       'generations.user_id',
     ])

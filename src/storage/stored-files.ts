@@ -48,7 +48,7 @@ export async function relocateFiles(
   for (const id of missingIds) await db.deleteFrom('files').where('id', '=', id).execute()
 }
 
-const idPrefix = 'hg_file_'
+export const idPrefix = 'hg_file_'
 
 /** Ids of vendors' files never begin like this. */
 export function hasFileIdPrefix(text: string): boolean {

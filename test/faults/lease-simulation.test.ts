@@ -7,7 +7,7 @@ const firstSeed = Number(process.env.HEADGATE_LEASE_SEED ?? 1)
 
 const scenarios: [name: string, faults: Faults][] = [
   ['no faults', { crashes: false, pauses: false, network: false }],
-  ['crashes and power cuts', { crashes: true, pauses: false, network: false }],
+  ['crashes, power cuts and full disks', { crashes: true, pauses: false, network: false }],
   ['lost and slow calls to the database', { crashes: false, pauses: false, network: true }],
   ['everything at once, with pauses and sleeping machines', { crashes: true, pauses: true, network: true }],
 ]

@@ -8,7 +8,7 @@ import {
   type LeaseDatabase,
   type OpenJournal,
 } from '../../src/ledger/lease-database.ts'
-import { isLease, newLeaseId } from '../../src/ledger/lease-id.ts'
+import { newLeaseId } from '../../src/ledger/lease-id.ts'
 import { leaseTerms } from '../../src/ledger/lease-rounds.ts'
 import type { LeaseTime } from '../../src/ledger/lease-time.ts'
 import { LeasedEngine } from '../../src/ledger/leased-engine.ts'
@@ -265,11 +265,13 @@ class DatabaseLink implements LeaseDatabase {
     return this.#call((database) => endJournal(database, id, this.#world.now))
   }
 
-  recall(subject: string, until: string): Promise<boolean> {
+  recall(subjects: readonly string[], ms: number): Promise<ReadonlySet<string>> {
     return this.#call((database) => {
-      database.recalls.set(subject, Date.parse(until) - startMs)
-      const leases = database.holdsOf((row, id) => isLease(id) && !row.owner.startsWith('journal'))
-      return leases.some(({ subjects, amount }) => amount > 0n && subjects.includes(subject))
+      for (const subject of subjects) database.recalls.set(subject, this.#world.now + ms)
+      const leases = database
+        .holdsOf((row, id) => id.startsWith('lease-') && !row.owner.startsWith('journal'))
+        .filter(({ amount }) => amount > 0n)
+      return new Set(subjects.filter((subject) => leases.some((lease) => lease.subjects.includes(subject))))
     })
   }
 
@@ -335,25 +337,13 @@ class DatabaseLink implements LeaseDatabase {
         endJournal(database, id, this.#world.now)
         database.heartbeats.delete(journal.nodeId)
       }
-      for (const { journal, hold } of interrupted.holds) {
-        const [id, owner, subjects, amount, , holdDay] = hold
-        if (database.state.holds.has(id) || database.generations.has(id)) continue
-        const held = own.has(journal) ? BigInt(amount) : 0n
-        const request = {
-          id,
-          subjects: subjects.split(' '),
-          day: holdDay,
-          limits: [],
-          free: null,
-          amount: held,
-          byok: 0n,
-        }
-        const draft = { ...emptyDraft, generation: { ...emptyGeneration, id } }
-        const op = { op: 'admit', organizationId: 'one', owner, expiresAt: '', draft, request } as const
-        database.transact([op], this.#world.now)
-      }
+      placeInterrupted(database, interrupted, own, this.#world.now)
       return []
     })
+  }
+
+  placeInterrupted(interrupted: InterruptedRequests): Promise<void> {
+    return this.#call((database) => placeInterrupted(database, interrupted, new Set(), this.#world.now))
   }
 
   sendHeartbeat(): Promise<void> {
@@ -377,6 +367,24 @@ class DatabaseLink implements LeaseDatabase {
   }
 }
 
+function placeInterrupted(
+  database: SharedDatabase,
+  interrupted: InterruptedRequests,
+  own: ReadonlySet<string>,
+  now: number,
+): void {
+  for (const { journal, hold } of interrupted.holds) {
+    const [id, owner, subjects, heldAmount, , holdDay] = hold
+    if (database.state.holds.has(id) || database.generations.has(id)) continue
+    const amount = own.has(journal) ? BigInt(heldAmount) : 0n
+    const meters = { subjects: subjects.split(' '), day: holdDay, limits: [], free: null }
+    const draft = { ...emptyDraft, generation: { ...emptyGeneration, id } }
+    const request = { ...meters, id, amount, byok: 0n }
+    const op = { op: 'admit', organizationId: 'one', owner, expiresAt: '', draft, request } as const
+    database.transact([op], now)
+  }
+}
+
 function leasesOf(database: SharedDatabase, journal: string): Hold[] {
   return database.holdsOf((_, id) => id.startsWith(`lease-${journal}-`))
 }
@@ -395,6 +403,7 @@ interface DiskSegment {
 /** The data directory of a node, which outlives its processes. */
 class Disk {
   segments: DiskSegment[] = []
+  isFull = false
 
   /** A power cut leaves what was synced, and maybe some of the rest. */
   cutPower(random: () => number): void {
@@ -414,6 +423,8 @@ class DiskJournal implements LeaseJournal {
   #number = 0
   #segment: DiskSegment | null = null
   #leftovers: DiskSegment[] = []
+  /** What a full disk did not take; it is written first the next time. */
+  #unwritten: string[] = []
   readonly #disk: Disk
   readonly #world: World
 
@@ -439,9 +450,12 @@ class DiskJournal implements LeaseJournal {
   }
   append(lines: readonly string[]): void {
     this.#segment ??= this.#begin()
-    this.#segment.lines.push(...lines)
+    this.#unwritten.push(...lines)
+    if (this.#disk.isFull) throw new Error('no space left on device')
+    this.#segment.lines.push(...this.#unwritten.splice(0))
   }
   #begin(): DiskSegment {
+    if (this.#disk.isFull) throw new Error('no space left on device')
     const segment = {
       segmentId: { journal: this.id, number: ++this.#number },
       lines: [columnsLine],
@@ -458,8 +472,9 @@ class DiskJournal implements LeaseJournal {
   }
   close(): JournalFile | null {
     const segment = this.#segment
-    if (!segment || segment.lines.length === 1) return null
+    if (!segment || (segment.lines.length === 1 && this.#unwritten.length === 0)) return null
     this.#segment = null
+    this.#unwritten = []
     return segment
   }
   async recycle(segment: JournalFile): Promise<void> {
@@ -474,6 +489,7 @@ class DiskJournal implements LeaseJournal {
   rename(): void {
     this.id = newId('journal')
     this.#number = 0
+    this.#unwritten = []
     if (this.#segment) this.#segment.segmentId = { journal: this.id, number: ++this.#number }
   }
   end(): Promise<void> {
@@ -868,7 +884,7 @@ function scheduleFaults(world: World, nodes: readonly SimulatedNode[], faults: F
   for (let count = 0; count < faultCount; count++) {
     const at = world.between(1000, load - 1000)
     const node = pick()
-    const kind = world.between(0, 2)
+    const kind = world.between(0, 3)
     if (kind === 0 && faults.crashes)
       world.schedule(at, () => {
         if (node.isCrashed) return
@@ -877,6 +893,13 @@ function scheduleFaults(world: World, nodes: readonly SimulatedNode[], faults: F
       })
     if (kind === 1 && faults.pauses)
       world.schedule(at, () => node.pause(world.between(100, 25_000), world.random() < 0.3))
+    if (kind === 3 && faults.crashes)
+      world.schedule(at, () => {
+        node.disk.isFull = true
+        world.schedule(world.between(100, 10_000), () => {
+          node.disk.isFull = false
+        })
+      })
     if (kind === 2 && faults.network)
       world.schedule(at, () => {
         node.network = {

@@ -1,11 +1,11 @@
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { pino } from 'pino'
-import { Ledger } from '../../src/ledger/ledger.ts'
-import { PostgresEngine } from '../../src/ledger/postgres-engine.ts'
+import { MemoryCluster } from '../../src/cluster/memory.ts'
+import { createLedger } from '../../src/ledger/create-ledger.ts'
 import { ClusterNode } from '../../src/ledger/recovery.ts'
-import { Spool } from '../../src/ledger/spool.ts'
 import { closeDb, isPostgresUrl, openDb } from '../../src/platform/db/db.ts'
-import { PostgresBatchConnection } from '../../src/platform/db/postgres-batch.ts'
 import { isoNow, systemClock } from '../../src/platform/time/clock.ts'
 import type { FaultScenario } from './gateways.ts'
 
@@ -16,9 +16,15 @@ import type { FaultScenario } from './gateways.ts'
 export async function settleOrphans({ databaseUrl }: FaultScenario): Promise<void> {
   if (!isPostgresUrl(databaseUrl)) return
   const db = openDb(databaseUrl)
-  const log = pino({ level: 'silent' })
-  const engine = new PostgresEngine(new PostgresBatchConnection(databaseUrl), new Spool(tmpdir(), log))
-  const ledger = new Ledger(engine, systemClock, log)
+  const ledger = createLedger({
+    databaseUrl,
+    nodeDir: mkdtempSync(join(tmpdir(), 'headgate-node-')),
+    nodeId: 'recovery',
+    clock: systemClock,
+    log: pino({ level: 'silent' }),
+    settings: () => ({ ledger: { durability: 'strict' } }),
+    cluster: new MemoryCluster(),
+  })
   await new ClusterNode(true).settleOrphans(db, ledger, isoNow(systemClock))
   await ledger.close()
   await closeDb(db)

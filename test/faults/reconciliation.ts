@@ -188,12 +188,15 @@ function findHoldProblems({ holds, meters }: LedgerSnapshot): string[] {
 function findMeterProblems({ generations, meters }: LedgerSnapshot): string[] {
   const sums = new Map<string, { total: bigint; day: bigint; week: bigint; month: bigint }>()
   const days = new Map(meters.map((meter) => [meter.subject, meter]))
+  // The declared limits of a scenario count all of its requests.
+  const declared = [...days.keys()].filter((subject) => subject.startsWith('limit:'))
   for (const row of generations) {
     const names = [
       meterSubjects.organization(row.organization_id),
       meterSubjects.workspace(row.workspace_id),
       meterSubjects.key(row.key_id),
       ...(row.user_id ? [meterSubjects.member(row.workspace_id, row.user_id)] : []),
+      ...declared,
     ]
     const day = row.created_at.slice(0, 10)
     for (const name of names) {

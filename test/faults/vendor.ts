@@ -73,12 +73,12 @@ export function buildPrompt(number: string, tokens: number, paceMs: number): str
 const promptPattern = /^(\S+): (\d+) tokens, one in (\d+) ms$/
 
 /** A provider that replies as the prompt says, and logs what it bills. */
-export function startVendor(): Vendor {
+export function startVendor(hostname = '127.0.0.1'): Vendor {
   const records: VendorRecord[] = []
   const open = new Set<VendorRecord>()
   const server = Bun.serve({
     port: 0,
-    hostname: '127.0.0.1',
+    hostname,
     idleTimeout: 0,
     fetch: async (request) => {
       const body = (await request.json()) as VendorRequest
@@ -95,7 +95,7 @@ export function startVendor(): Vendor {
     },
   })
   return {
-    url: `http://127.0.0.1:${server.port}/v1`,
+    url: `http://${hostname}:${server.port}/v1`,
     records,
     idle: async () => {
       while (open.size > 0) await Bun.sleep(5)

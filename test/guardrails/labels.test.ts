@@ -52,13 +52,21 @@ describe('R35 R40 what records and destinations have of a request besides its pr
   ])('is redacted by a filter with the action %s: %s', async (action, path, body) => {
     await setKeyGuardrail(server, filterWith(action))
     receiver.reset()
-    const response = await post(path, { ...body, ...labeled }, { ...headers, 'x-openwebui-user-id': secret })
+    const response = await post(
+      path,
+      { ...body, ...labeled },
+      {
+        ...headers,
+        ...{ 'x-openwebui-user-id': secret, 'x-headgate-tags': `customer=${secret}` },
+      },
+    )
     expect([response.status, await response.text()]).toEqual([200, expect.not.stringContaining(secret)])
     await deliver(server)
     const [event] = receiver.events()
     expect(event).toMatchObject({
       sessionId: 'session [CANARY]',
       externalUser: '[CANARY]',
+      tags: ['customer=[CANARY]'],
       trace: { traceName: '[CANARY]', metadata: { customer: '[CANARY]' } },
     })
     expect(JSON.stringify(receiver.events())).not.toContain(secret)

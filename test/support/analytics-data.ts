@@ -62,6 +62,13 @@ const apps: [string | null, string | null][] = [
   [null, 'Only a title'],
 ]
 const externals = [null, 'user-1', 'user-2', "o'neil; DROP TABLE x", 'ユーザー 😀', '%_\\']
+const tags = [
+  null,
+  'project=apollo',
+  'env=prod\nproject=apollo',
+  'project=Apollo',
+  'note=a, \'b\' \\ "c" %_\nproject=月',
+]
 const finishes = ['stop', 'length', 'tool_calls', null, 'content_filter']
 
 /** Request number `i` of all of them. Times include the first and the last millisecond of days, weeks and months. */
@@ -105,6 +112,7 @@ export function buildAnalyticsRow(tenant: Tenant, data: AnalyticsData, i: number
     request_id: `req-${i}`,
     reported_cost_nanos: roll(2) === 0 ? null : cost,
     upstream_id: roll(2) === 0 ? null : `up-"${i}"`,
+    tags: tags[roll(tags.length)]!,
   }
 }
 

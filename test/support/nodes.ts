@@ -35,6 +35,7 @@ async function joinServer(first: TestServer): Promise<TestServer> {
     stop: async () => {
       await server.stop(true)
       await gateway.ledger.close()
+      await gateway.limitCounts.close()
       await gateway.cluster.close()
       await gateway.db.destroy()
       rmSync(dataDir, { recursive: true })

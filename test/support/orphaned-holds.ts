@@ -95,6 +95,7 @@ function buildDraft(key: Key, createdAt: string, isByok: boolean): Draft {
       user_agent: null,
       request_id: null,
       input_images: 0,
+      tags: 'project=apollo',
     },
     initialTarget: { ...place, is_byok: isByok ? 1 : 0, pricing },
     promptTokens: 10,

@@ -147,6 +147,21 @@ async function createDestinationPath(call: TenantCall, rest = ''): Promise<strin
   return `/observability/destinations/${created.body.data.id}${rest}`
 }
 
+function buildLimit({ id }: Tenant['workspace']) {
+  const match = { workspace_id: id }
+  return { name: 'Requests', measure: 'requests', window: 'minute', amount: 100_000, match, per: ['key'] }
+}
+
+async function createLimitPath(call: TenantCall, workspace: Tenant['workspace']): Promise<string> {
+  const created = await call('POST', '/limits', { body: buildLimit(workspace) })
+  return `/limits/${created.body.data.id}`
+}
+
+async function createTierPath(call: TenantCall): Promise<string> {
+  const created = await call('POST', '/tiers', { body: { name: `tier-${newUuid()}` } })
+  return `/tiers/${created.body.data.name}`
+}
+
 async function createNotificationRulePath(call: TenantCall, rest = ''): Promise<string> {
   const webhook = { url: 'https://127.0.0.1:9/events' }
   const created = await call('POST', '/notifications/rules', {
@@ -729,6 +744,18 @@ export const samples: Record<string, SampleFactory> = {
   updateNotification: async (tenant, _, server) =>
     ownedSample(await createNotificationPath(tenant, server), { read: true }),
   readAllNotifications: fixedSample('/notifications/read'),
+  listLimits: fixedSample('/limits'),
+  listLimitUsage: fixedSample('/limits/usage'),
+  createLimit: async ({ workspace }) => ({ path: '/limits', body: buildLimit(workspace) }),
+  getLimit: async ({ workspace }, call) => ownedSample(await createLimitPath(call, workspace)),
+  updateLimit: async ({ workspace }, call) =>
+    ownedSample(await createLimitPath(call, workspace), { amount: 100_001 }),
+  deleteLimit: async ({ workspace }, call) => ownedSample(await createLimitPath(call, workspace)),
+  listTiers: fixedSample('/tiers'),
+  createTier: async () => ({ path: '/tiers', body: { name: `tier-${newUuid()}` } }),
+  updateTier: async (_, call) => ownedSample(await createTierPath(call), { description: 'For batches' }),
+  deleteTier: async (_, call) => ownedSample(await createTierPath(call)),
+
   listNotificationRules: fixedSample('/notifications/rules'),
   createNotificationRule: fixedSample('/notifications/rules', { kind: 'low_balance', threshold: 50 }),
   getNotificationRule: async (_, call) => ownedSample(await createNotificationRulePath(call)),

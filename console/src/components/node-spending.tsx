@@ -78,6 +78,7 @@ const limitNames: Record<BudgetNode['limits'][number]['kind'], string> = {
   workspace: 'the budget of its workspace',
   guardrail: 'the budget of a guardrail',
   member: 'the limit of the member',
+  limit: 'a limit',
 }
 
 const columns: Column<BudgetNode['windows'][number]>[] = [

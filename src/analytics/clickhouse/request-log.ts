@@ -164,6 +164,8 @@ function listBounds({ from, to }: { from: string | null; to: string | null }, { 
 /** As in SQL of the database. Names of columns are those of the selection, which no client chooses. */
 function toSql(condition: Condition): string {
   if ('min' in condition) return `${condition.column} >= ${quoteValue(condition.min)}`
+  if ('line' in condition)
+    return `has(splitByChar('\\n', ifNull(${condition.column}, '')), ${quoteText(condition.line)})`
   const list = quoteList(condition.values)
   if (condition.values.length === 0) return '0'
   return joinConditions(

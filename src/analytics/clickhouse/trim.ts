@@ -11,17 +11,18 @@ const intervalMs = 3_600_000
 const dayMs = 86_400_000
 
 /**
- * Deletes generations that are too old to be read, once an hour: whole months as partitions, the rest by rows. Queries do
- * not read them even before that.
+ * Deletes generations that are too old to be read, once an hour, also after a failure: ClickHouse may still be at it, and
+ * repetitions would add up. Whole months are deleted as partitions, the rest by rows. Queries do not read them even
+ * before that.
  */
 export async function trimTables({ db, client, now }: ExportContext, stream: Stream): Promise<void> {
   if (stream.trimmed_at !== null && now - Date.parse(stream.trimmed_at) < intervalMs) return
+  await updateStream(db, stream.stream_id, { trimmed_at: new Date(now).toISOString() })
   const usageSince = Date.parse(utcDay(now - segmentRetentionDays * dayMs))
   await deleteBefore({ client }, usageTable, 'time', usageSince)
   const retainedFrom = stream.retained_from
   if (retainedFrom !== null)
     await deleteBefore({ client }, generationsTable, 'ended_at', Date.parse(retainedFrom))
-  await updateStream(db, stream.stream_id, { trimmed_at: new Date(now).toISOString() })
 }
 
 async function deleteBefore(

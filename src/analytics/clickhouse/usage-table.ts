@@ -16,7 +16,10 @@ import { findHistogramBucket } from '../rollups/histogram.ts'
 export const usageTable = 'headgate_usage'
 
 /** Labels with a value for nearly every request would not fit into a dictionary. */
-const labelTypes: Partial<Record<LabelName, string>> = { external: 'Nullable(String)' }
+const labelTypes: Partial<Record<LabelName, string>> = {
+  external: 'Nullable(String)',
+  tags: 'Nullable(String)',
+}
 const textNames = Object.keys(textLabels) as (keyof typeof textLabels)[]
 const numberNames = Object.keys(numberLabels) as (keyof typeof numberLabels)[]
 /** The number of rows. */

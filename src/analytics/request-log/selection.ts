@@ -3,10 +3,11 @@ import type { Scope } from '../../identity/permissions/grant.ts'
 
 type Value = string | number | bigint
 
-/** One of the columns has one of the values, or the column has at least this value. */
+/** One of the columns has one of the values, the column has at least this value, or the text has this line. */
 export type Condition =
   | { columns: readonly string[]; values: readonly Value[] }
   | { column: string; min: number | bigint }
+  | { column: string; line: string }
 
 /** The selection of requests in a list. Conditions are data, so that the list and its live continuation agree. */
 export interface LogSelection {
@@ -50,6 +51,10 @@ function matches(condition: Condition, row: LogRow): boolean {
     const value = row[condition.column]
     return (typeof value === 'number' || typeof value === 'bigint') && value >= condition.min
   }
+  if ('line' in condition)
+    return String(row[condition.column] ?? '')
+      .split('\n')
+      .includes(condition.line)
   return condition.columns.some((column) => condition.values.some((value) => value === row[column]))
 }
 
@@ -75,6 +80,11 @@ function join(parts: readonly RawBuilder<boolean>[], operator: 'and' | 'or'): Ra
 
 function toSql(condition: Condition): RawBuilder<boolean> {
   if ('min' in condition) return sql<boolean>`${sql.ref(condition.column)} >= ${condition.min}`
+  if ('line' in condition) {
+    const lines = sql`('\n' || ${sql.ref(condition.column)} || '\n')`
+    // Unlike `like`, it distinguishes upper and lower case in both databases, and has no wildcards.
+    return sql<boolean>`replace(${lines}, ${`\n${condition.line}\n`}, '') <> ${lines}`
+  }
   if (condition.values.length === 0) return sql<boolean>`1 = 0`
   const tests = condition.columns.map(
     (column) => sql<boolean>`${sql.ref(column)} in (${sql.join(condition.values)})`,

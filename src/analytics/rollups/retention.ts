@@ -17,6 +17,8 @@ const batchSize = 500
 export const segmentRetentionDays = 400
 /** Without a node that has CLICKHOUSE_URL, generations are queued for this long. */
 const abandonedDays = 2
+/** Generations wait here to be rolled up, and to be sent to ClickHouse: none is deleted before. */
+const queues = ['unrolled_generations', 'clickhouse_queue'] as const
 /** Unusual spending is recognized by the last four weeks. */
 const hourRetentionDays = 35
 
@@ -52,7 +54,7 @@ export async function runMaintenance(
 }
 
 /**
- * Deletes generations older than this many days, once they are rolled up, with their dependent rows: whole months at
+ * Deletes generations older than this many days, once they are in no queue, with their dependent rows: whole months at
  * once where they are stored by month, and the rest by row. Returns how many were deleted by row.
  */
 export async function deleteOldGenerations(
@@ -62,11 +64,11 @@ export async function deleteOldGenerations(
 ): Promise<number> {
   if (days === null) return 0
   const cutoff = isoDaysAgo(clock, days)
-  await dropOldMonths(db, cutoff)
-  const monthly = isByMonth ? await readMonthlyIds(db, 'generations') : null
   const unrolled = await findFirstUnrolledEnd(db)
   const until = unrolled === null || cutoff < unrolled ? cutoff : unrolled
   await hideBefore(db, until)
+  await dropOldMonths(db, until)
+  const monthly = isByMonth ? await readMonthlyIds(db, 'generations') : null
   for (let deleted = 0; ; ) {
     const ids = await findEndedBefore(db, until, monthly)
     if (ids.length === 0) return deleted
@@ -157,7 +159,7 @@ function isoDaysAgo(clock: Clock, days: number): string {
 /** Null when all are rolled up, and in ClickHouse if they are streamed there. */
 async function findFirstUnrolledEnd(db: Db): Promise<string | null> {
   const ends = await Promise.all(
-    (['unrolled_generations', 'clickhouse_queue'] as const).map((queue) =>
+    queues.map((queue) =>
       db
         .selectFrom(queue)
         .innerJoin('generations', 'generations.id', 'generation_id')
@@ -190,20 +192,24 @@ function dropOldMonths(db: Db, until: string): Promise<number> {
     tables: [generations, ...others],
     column: 'ended_at',
     until,
-    isNeeded: hasUnrolledIn,
+    isNeeded: hasQueuedIn,
     deleteOthers: (ids) => deleteDependents(db, ids),
   })
 }
 
-async function hasUnrolledIn(db: Db, { from, to }: IdRange): Promise<boolean> {
-  const row = await db
-    .selectFrom('unrolled_generations')
-    .select('generation_id')
-    .where('generation_id', '>=', from)
-    .where('generation_id', '<', to)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+/** Whether generations wait to be rolled up, or to be sent to ClickHouse. */
+async function hasQueuedIn(db: Db, { from, to }: IdRange): Promise<boolean> {
+  for (const queue of queues) {
+    const row = await db
+      .selectFrom(queue)
+      .select('generation_id')
+      .where('generation_id', '>=', from)
+      .where('generation_id', '<', to)
+      .limit(1)
+      .executeTakeFirst()
+    if (row) return true
+  }
+  return false
 }
 
 /** Deletes what is recorded of few generations only, and is therefore not stored by month. */

@@ -167,14 +167,15 @@ function toError({ code, message }: { code?: string; message: string }) {
   return omitUndefined({ type: code, message: fitText(message, partBytes.text) })
 }
 
-function buildTags({ externalUser, identity, provider, model }: GenerationEvent): string[] {
-  const tags = omitUndefined({
+function buildTags({ externalUser, identity, provider, model, tags = [] }: GenerationEvent): string[] {
+  const own = omitUndefined({
     provider,
     model,
     user_id: externalUser ?? undefined,
     api_key_name: identity?.apiKeyName,
   })
-  return Object.entries(tags).map(([name, value]) => cleanText(`${name}:${value}`.slice(0, maxTagLength)))
+  const named = [...Object.entries(own), ...tags.map((tag) => tag.split(/=(.*)/s, 2))]
+  return named.map(([name, value]) => cleanText(`${name}:${value}`.slice(0, maxTagLength)))
 }
 
 /** The marker of messages that were left out is a message. */

@@ -30,6 +30,8 @@ export interface GenerationEvent {
   /** The client's own identifiers. */
   sessionId: string | null
   externalUser: string | null
+  /** `name=value`, also in the metadata of the trace. Events of earlier versions have none. */
+  tags?: readonly string[]
   /** Null in privacy mode, and for tasks whose content is not text. */
   input: EventInput | null
   output: EventOutput | null

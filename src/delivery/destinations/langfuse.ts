@@ -36,6 +36,7 @@ function buildLangfuseAttributes(event: GenerationEvent): SpanAttributes {
   const { input, cacheRead, cacheWrite, output, reasoning } = splitUsage(usage)
   return {
     'langfuse.trace.name': trace.traceName ?? undefined,
+    'langfuse.trace.tags': event.tags?.length ? [...event.tags] : undefined,
     ...prefixFields('langfuse.trace.metadata.', trace.metadata),
     'langfuse.observation.type': event.operation === 'embeddings' ? 'embedding' : 'generation',
     'langfuse.observation.model.name': event.model,

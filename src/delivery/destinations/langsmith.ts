@@ -39,6 +39,7 @@ function buildLangsmithAttributes(event: GenerationEvent): SpanAttributes {
     // Traces with the same session are a thread. Their own "session" is the project.
     'langsmith.metadata.session_id': event.sessionId ?? undefined,
     'langsmith.metadata.user_id': event.externalUser ?? undefined,
+    'langsmith.span.tags': event.tags?.length ? event.tags.join(', ') : undefined,
     'langsmith.metadata.ls_provider': event.provider,
     'langsmith.metadata.ls_model_name': event.model,
     'langsmith.metadata.trace_name': trace.traceName ?? undefined,

@@ -1,5 +1,6 @@
 import { asNumber, asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import { Losses } from '../fields.ts'
+import { withoutTagList } from '../metadata.ts'
 import { resolveReasoning } from '../reasoning-options.ts'
 import { resolveTier } from '../tier.ts'
 import type { Target, UpstreamRequest } from '../wire-format.ts'
@@ -26,6 +27,7 @@ export function passRequest(original: JsonObject, target: Target): UpstreamReque
     if (target.unsupportedFields.has(name)) losses.add(name)
     else passed[name] = value
   }
+  if (passed.metadata !== undefined) passed.metadata = withoutTagList(passed.metadata)
   passOptions(body, passed, target, losses)
   passTools(body, passed, target, losses)
   passStream(body, passed, target)

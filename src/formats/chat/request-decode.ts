@@ -10,6 +10,7 @@ import {
 import type { ModelCall, ReasoningOptions, ResponseFormat } from '../call/call.ts'
 import { isEffort } from '../call/reasoning.ts'
 import { hasUnknownCacheTtl, listUnknownMembers } from '../fields.ts'
+import { withoutTagList } from '../metadata.ts'
 import { normalizeTier } from '../tier.ts'
 import { convertFunctionsToTools } from './legacy-functions.ts'
 import { decodeMessages } from './messages-decode.ts'
@@ -157,7 +158,7 @@ function decodeRequestOptions(body: JsonObject, call: ModelCall): void {
   const [audio, image, metadata] = [
     asObject(body.audio),
     asObject(body.image_config),
-    asObject(body.metadata),
+    withoutTagList(body.metadata),
   ]
   if (audio) call.audio = decodeAudioOptions(audio)
   if (image) call.imageConfig = image

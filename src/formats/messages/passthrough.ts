@@ -48,11 +48,12 @@ function resolveMaxTokens(body: JsonObject, target: Target): number {
   return defaultMaxTokens + asCount(asObject(body.thinking)?.budget_tokens)
 }
 
-/** Upstreams receive a hash of the user id. */
+/** Upstreams receive a hash of the user id. Other metadata are tags, which the vendor rejects. */
 function passUser(clientBody: JsonObject, body: JsonObject): void {
   const metadata = asObject(clientBody.metadata)
   const user = asString(metadata?.user_id) ?? asString(clientBody.user)
-  if (user !== undefined) body.metadata = { ...metadata, user_id: hashUser(user) }
+  if (user !== undefined) body.metadata = { user_id: hashUser(user) }
+  else delete body.metadata
 }
 
 /** Fast mode costs more, so it is requested only on the priority tier, which has its own prices. */

@@ -120,7 +120,6 @@ const thinkingFields = new Set(['type', 'budget_tokens', 'display'])
 
 function decodeRemainingFields(body: JsonObject, call: ModelCall, unknown: Set<string>): void {
   const metadata = asObject(body.metadata)
-  for (const name in metadata) if (name !== 'user_id') unknown.add(`metadata.${name}`)
   const user = asString(body.user) ?? asString(metadata?.user_id)
   if (user !== undefined) call.user = user
   const tier = asString(body.service_tier) ?? (body.speed === 'fast' ? 'fast' : undefined)

@@ -9,6 +9,7 @@ import { findNearestEffort, resolveEffort, unpackReasoning } from '../call/reaso
 import type { Usage, UsageCost } from '../call/usage.ts'
 import { Losses } from '../fields.ts'
 import { maskMcpSecrets } from '../mcp-secrets.ts'
+import { withoutTagList } from '../metadata.ts'
 import { decodeReasoningFormat } from '../reasoning-format.ts'
 import { resolveReasoning } from '../reasoning-options.ts'
 import { normalizeServedTier, resolveTier } from '../tier.ts'
@@ -50,6 +51,7 @@ export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
   for (const name of gatewayFields) delete passed[name]
   for (const name of extensionFields) dropField(passed, name, name, losses)
   for (const name of target.unsupportedFields) dropField(passed, wireNames[name] ?? name, name, losses)
+  if (passed.metadata !== undefined) passed.metadata = withoutTagList(passed.metadata)
   passText(passed, target, losses)
   passReasoning(passed, target, losses)
   passInclude(passed, target)

@@ -1,6 +1,7 @@
 import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import type { ChoiceEnd, ReplyStart } from '../call/event.ts'
 import { maskMcpSecrets } from '../mcp-secrets.ts'
+import { withoutTagList } from '../metadata.ts'
 import type { ReplyContext } from '../wire-format.ts'
 import type { ItemContext } from './output-items-encode.ts'
 
@@ -78,7 +79,7 @@ function echoRequest(body: JsonObject): JsonObject {
     top_logprobs: body.top_logprobs ?? 0,
     truncation: body.truncation ?? 'disabled',
     user: body.user ?? null,
-    metadata: body.metadata ?? {},
+    metadata: withoutTagList(body.metadata) ?? {},
   }
 }
 

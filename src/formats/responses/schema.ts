@@ -4,8 +4,8 @@ import {
   anyCacheControl,
   anyReasoning,
   anyShortText,
-  metadataPairs,
   reasoning,
+  requestMetadata,
   requestOptionFields,
   serviceTier,
   sharedFields,
@@ -104,7 +104,7 @@ const fields = {
   service_tier: serviceTier,
   include: z.array(includeName).nullish(),
   truncation: z.enum(['auto', 'disabled']).nullish(),
-  metadata: metadataPairs.nullish(),
+  metadata: requestMetadata.nullish(),
   user: z.string().max(256).optional(),
   prompt: z.looseObject({ id: z.string() }).nullish(),
   previous_response_id: z.string().nullish(),
@@ -142,7 +142,7 @@ export const responsesRequest = z
     truncation: anyShortText,
     cache_control: anyCacheControl,
     user: z.string().max(256).nullish(),
-    metadata: metadataPairs.nullish(),
+    metadata: requestMetadata.nullish(),
   })
   .meta({ id: 'ResponsesInferenceRequest' })
 

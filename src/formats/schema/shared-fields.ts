@@ -76,17 +76,29 @@ export const reasoning = z
   })
   .meta({ id: 'Reasoning' })
 
-/** Key-value pairs a client attaches to its request. */
+const metadataName = z
+  .string()
+  .max(64)
+  .regex(/^[^[\]]*$/, 'must not contain brackets')
+
+/** Key-value pairs a client attaches to an object. */
 export const metadataPairs = z
-  .record(
-    z
-      .string()
-      .max(64)
-      .regex(/^[^[\]]*$/, 'must not contain brackets'),
-    z.string().max(512),
-  )
+  .record(metadataName, z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 pairs')
   .meta({ override: { maxProperties: 16 } })
+
+const tagTexts = z.array(z.string().max(512)).max(100)
+
+/** Key-value pairs of a request, and tags as a list, which some gateways accept. Both become tags of the request. */
+export const requestMetadata = z
+  .record(metadataName, z.union([z.string().max(512), tagTexts]))
+  .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 pairs')
+  .refine(
+    (pairs) => Object.entries(pairs).every(([name, value]) => name === 'tags' || typeof value === 'string'),
+    'must have texts as values, except for tags',
+  )
+  .meta({ override: { maxProperties: 16 } })
+  .describe('Stored with the generation as tags, and sent to providers that accept it')
 
 /** Further fields of both the chat and the Responses format. */
 export const requestOptionFields = {

@@ -12,6 +12,7 @@ import { describeSchema, readRecord, type SchemaDescription } from '../../platfo
 import { exportRows, listTables } from '../../platform/db/table-export.ts'
 import type { BlobStore } from '../../platform/files/blob-store.ts'
 import { version } from '../../platform/version.ts'
+import { PackReader } from '../../storage/content-packs.ts'
 import { storeOf } from '../../storage/file-storage.ts'
 import type { StoredFile } from '../../storage/stored-files.ts'
 import { encryptKeyCheck } from '../bootstrap.ts'
@@ -119,6 +120,7 @@ class Backup {
   readonly #gateway: Gateway
   readonly #options: BackupOptions
   readonly #sums = new SectionSums()
+  readonly #packs: PackReader
   readonly #tables: ArchiveManifest['tables'] = []
   readonly #files: FileEntry[] = []
   readonly #deletedFiles: string[] = []
@@ -128,6 +130,7 @@ class Backup {
   constructor(gateway: Gateway, options: BackupOptions) {
     this.#gateway = gateway
     this.#options = options
+    this.#packs = new PackReader(gateway)
   }
 
   describe(): { header: ArchiveHeader; manifest: ArchiveManifest } {
@@ -204,7 +207,9 @@ class Backup {
       const name = `tables/${table.name}/${String(++entries).padStart(6, '0')}.jsonl`
       return encodeEntry(name, body.length, [body], this.#sums)
     }
-    for await (const line of exportRows(snapshot, table.name)) {
+    for await (const exported of exportRows(snapshot, table.name)) {
+      const line = await this.#includeContent(table.name, exported)
+      if (line === null) continue
       if (table.name === 'files') this.#noteFile(line)
       lines.push(line)
       table.rows++
@@ -212,6 +217,16 @@ class Backup {
       if (bytes >= entryBytes) yield* flush()
     }
     if (lines.length > 0) yield* flush()
+  }
+
+  /** A content in the bucket is part of its row in the archive, and so in the database after a restore. */
+  async #includeContent(table: string, line: string): Promise<string | null> {
+    if (table !== 'generation_contents' || !this.#options.hasFiles) return line
+    const { pack, pack_offset, pack_length, ...row } = JSON.parse(line) as Record<string, string | number>
+    if (pack === undefined) return line
+    const place = { pack: String(pack), pack_offset: Number(pack_offset), pack_length: Number(pack_length) }
+    const sealed_content = await this.#packs.read({ ...place, sealed_content: '' })
+    return sealed_content && `${JSON.stringify({ ...row, sealed_content })}\n`
   }
 
   #noteFile(line: string): void {

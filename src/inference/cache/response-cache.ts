@@ -290,7 +290,7 @@ function createSettlement(
       ...toFinishColumns(finish),
       latency_ms: latency,
       first_token_ms: request.content.stream ? latency : null,
-      dropped: encodeDropped(dropped),
+      dropped: encodeDropped(dropped, [], request.options),
       service_tier: tier,
       response_cache_source_id: sourceId,
     },

@@ -2,7 +2,8 @@ import { type BodyFields, collectBodyTexts, replaceBodyTexts } from '../../forma
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { RuleSet } from '../../governance/filters/scanner.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
-import { asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { maxValueLength, splitTag, TagList } from '../../governance/tags/tag.ts'
+import { asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import type { RequestState } from '../request/inference-request.ts'
 import type { RequestOptions } from '../request/options.ts'
 
@@ -30,18 +31,22 @@ export async function redactLabels(
   rules: RuleSet,
 ): Promise<Labels> {
   const { sessionId, user, app } = options
-  const labels = { sessionId, user, url: app.url, title: app.title, trace: body.trace }
+  const labels = {
+    ...{ sessionId, user, url: app.url, title: app.title, trace: body.trace },
+    tags: toTagValues(options.tags),
+  }
   const repeated = Object.fromEntries(repeatedFields.map((name) => [name, body[name]]))
   const [labelTexts, repeatedTexts] = [collectTexts(labels), collectTexts(repeated)]
   const results = await scanner.redact(rules, [...labelTexts, ...repeatedTexts])
   const texts = results.map(({ text }) => text)
-  const { trace, ...names } = replaceBodyTexts(labels, fieldsOf(labels), texts)
+  const { trace, tags, ...names } = replaceBodyTexts(labels, fieldsOf(labels), texts)
   const fields = replaceBodyTexts(repeated, fieldsOf(repeated), texts.slice(labelTexts.length))
   return {
     options: {
       ...options,
       sessionId: asString(names.sessionId) ?? null,
       user: asString(names.user) ?? null,
+      tags: toTags(tags),
       app: { url: asString(names.url) ?? null, title: asString(names.title) ?? null },
     },
     fields: listChanges(body, { ...fields, trace }),
@@ -50,6 +55,18 @@ export async function redactLabels(
       .slice(0, labelTexts.length)
       .flatMap(({ hits }) => hits.map((hit) => ({ ...hit, direction: 'input' as const }))),
   }
+}
+
+/** Only the values: a filter does not change names. */
+function toTagValues(tags: readonly string[]): JsonObject {
+  return Object.fromEntries(tags.map((tag) => splitTag(tag)).map(({ name, value }) => [name, value]))
+}
+
+function toTags(values: unknown): readonly string[] {
+  const list = new TagList()
+  const tags = asObject(values) ?? {}
+  for (const name in tags) list.add({ name, value: asString(tags[name])?.slice(0, maxValueLength) ?? '' })
+  return list.list()
 }
 
 function collectTexts(values: JsonObject) {

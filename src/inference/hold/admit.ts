@@ -6,7 +6,7 @@ import { computeFee } from '../../ledger/charge.ts'
 import type { Draft, UpstreamTarget } from '../../ledger/draft.ts'
 import type { AdmitOperation } from '../../ledger/engine.ts'
 import { freeRequestsPerMinute, resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
-import type { FreeLimit, HoldRequest, Limit } from '../../ledger/ledger-state.ts'
+import type { FreeLimit, HoldRequest, Limit, Rejection } from '../../ledger/ledger-state.ts'
 import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
 import { minuteLimitError } from '../../platform/concurrency/rate-limiter.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
@@ -16,8 +16,11 @@ import type { Admitted, PlacedHold, RequestState, Routed, RoutingPlan } from '..
 import type { Candidate } from '../routing/candidate.ts'
 import { pricingOf } from '../routing/endpoint-price.ts'
 import type { Exclusion } from '../routing/prepare.ts'
+import { type Admission, admitWithinLimits } from './declared-limits.ts'
 import { holdGraceMs } from './extension.ts'
 import { limitError } from './limit-error.ts'
+import type { MeasuredUse } from './limit-reservation.ts'
+import { spendingOf } from './spending.ts'
 
 interface AdmitOptions {
   /** Settles the hold: this node, or a job. */
@@ -37,10 +40,43 @@ export async function admit<R extends RequestState>(
 ): Promise<Admitted<R>> {
   const counted = request.isRateCounted ? undefined : enforceRateLimit(gateway, request)
   if (counted) await counted
+  if (request.keyContext.declaredLimits) {
+    request.hold = await admitWithinLimits(gateway, request, () =>
+      prepareAdmission(gateway, request, options),
+    )
+    return request as Admitted<R>
+  }
   const { plan, size, estimate } = estimateHold(gateway, request, request.plan)
   request.plan = plan
-  request.hold = await placeHold(gateway, request, { ...options, size, estimate })
+  const placed = await placeHold(gateway, request, { ...options, size, estimate })
+  if ('reason' in placed) throw limitError(request, placed)
+  request.hold = placed
   return request as Admitted<R>
+}
+
+function prepareAdmission(gateway: Gateway, request: Routed, options: AdmitOptions): Admission {
+  const { plan, size, estimate } = estimateHold(gateway, request, request.plan)
+  request.plan = plan
+  return {
+    use: estimateUse(request, size, estimate),
+    place: () => placeHold(gateway, request, { ...options, size, estimate }),
+  }
+}
+
+/** Tokens of a reply for which the request sets no maximum. */
+const assumedReplyTokens = 2048
+
+function estimateUse({ content }: RequestState, size: RequestSize, { amount, byok }: Amounts): MeasuredUse {
+  const input = content.promptTokens
+  const output = (size.outputTokens ?? assumedReplyTokens) * Math.max(1, size.choices)
+  return {
+    usd: Number(amount + byok),
+    requests: 1,
+    tokens: input + output,
+    input_tokens: input,
+    output_tokens: output,
+    concurrent_requests: 1,
+  }
 }
 
 type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
@@ -65,8 +101,19 @@ export async function admitFree<R extends RequestState>(
   const counted = request.isRateCounted ? undefined : enforceRateLimit(gateway, request)
   if (counted) await counted
   const size = computeRequestSize(request.content.call, request.content.body, 0)
-  request.hold = await placeHold(gateway, request, { size, estimate: { amount: 0n, byok: 0n, free: null } })
+  const estimate = { amount: 0n, byok: 0n, free: null }
+  const place = () => placeHold(gateway, request, { size, estimate })
+  request.hold = await admitWithinLimits(gateway, request, () => ({ use: freeUse, place }))
   return request as Admitted<R>
+}
+
+const freeUse: MeasuredUse = {
+  usd: 0,
+  requests: 1,
+  tokens: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  concurrent_requests: 0,
 }
 
 interface HoldTerms extends AdmitOptions {
@@ -78,7 +125,7 @@ async function placeHold(
   gateway: Gateway,
   request: Routed,
   { size, estimate, owner = gateway.node.id, steps = null }: HoldTerms,
-): Promise<PlacedHold> {
+): Promise<PlacedHold | Rejection> {
   const draft = buildDraft(gateway, request, size)
   const holdRequest = buildHoldRequest(request, estimate)
   const op: AdmitOperation = {
@@ -95,7 +142,7 @@ async function placeHold(
     : funds?.isInUse
       ? funds.admit(gateway, op)
       : gateway.ledger.admit(op))
-  if (rejection) throw limitError(request, rejection)
+  if (rejection) return rejection
   const { amount, byok, subjects, day, nearest = null } = holdRequest
   return {
     amounts: { amount, byok },
@@ -106,13 +153,13 @@ async function placeHold(
   }
 }
 
-export function buildHoldRequest(
-  { id, at, keyContext }: RequestState,
-  { amount, byok, free }: HoldEstimate,
-): HoldRequest {
-  const { meterScopes, limits } = keyContext
+export function buildHoldRequest(request: RequestState, { amount, byok, free }: HoldEstimate): HoldRequest {
+  const { id, at } = request
+  const { meterScopes, limits } = request.limits?.spending ?? request.keyContext
   const subjects = free ? [...new Set([...meterScopes, free.subject])] : meterScopes
-  return { id, subjects, day: utcDay(at), limits, amount, byok, free }
+  const hold: HoldRequest = { id, subjects, day: utcDay(at), limits, amount, byok, free }
+  if (request.limits?.isConditional) hold.isConditional = true
+  return hold
 }
 
 /** Throws beyond the limit. A promise only if the count is that of other nodes too. */
@@ -129,11 +176,13 @@ function assertCounted(isCounted: boolean, limit: number, at: number): void {
 }
 
 /** Endpoints without a price are excluded if the key has a limit, which could not be enforced. */
-function dropUnpriced(gateway: Gateway, { keyContext }: RequestState, plan: RoutingPlan): RoutingPlan {
+function dropUnpriced(gateway: Gateway, request: RequestState, plan: RoutingPlan): RoutingPlan {
   let isUnpriced = false
   for (const { endpoint } of plan.candidates) isUnpriced ||= pricingOf(gateway, endpoint) === null
   const isRefused = gateway.settings.billing.unknown_price === 'refuse'
-  return isUnpriced && (isRefused || hasSpendingLimit(keyContext.limits)) ? selectPriced(gateway, plan) : plan
+  return isUnpriced && (isRefused || hasSpendingLimit(spendingOf(request).limits))
+    ? selectPriced(gateway, plan)
+    : plan
 }
 
 function hasSpendingLimit(limits: readonly Limit[]): boolean {
@@ -275,6 +324,7 @@ function buildDraft(gateway: Gateway, request: Routed, size: RequestSize): Draft
       user_agent: httpRequest.headers.get('user-agent')?.slice(0, maxAgentLength) ?? null,
       request_id: resolveRequestId(httpRequest),
       input_images: size.images,
+      tags: options.tags.length === 0 ? null : options.tags.join('\n'),
     },
     initialTarget: buildUpstreamTarget(gateway, first, ''),
     promptTokens: content.promptTokens,

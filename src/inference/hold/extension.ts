@@ -3,16 +3,17 @@ import type { Amounts } from '../../ledger/amounts.ts'
 import { emptyDraft } from '../../ledger/draft.ts'
 import type { AdmitOperation } from '../../ledger/engine.ts'
 import { newExtensionId } from '../../ledger/hold-extension.ts'
-import type { Limit } from '../../ledger/ledger-state.ts'
 import { utcDay } from '../../platform/time/time.ts'
 import type { LimitedRequest } from './limit-error.ts'
+import { type Spending, spendingOf } from './spending.ts'
 
 /** The facts of a request that its holds depend on. */
 export interface FundedRequest extends LimitedRequest {
   id: string
   startedAt: number
   caller: { organizationId: string }
-  keyContext: { meterScopes: readonly string[]; limits: readonly Limit[] }
+  keyContext: Spending
+  limits: { spending: Spending } | null
   httpRequest: Request
 }
 
@@ -22,10 +23,11 @@ export const holdGraceMs = 600_000
 /** A hold besides that of the request itself. */
 export function buildExtension(
   { node, clock, settings }: Gateway,
-  { id, at, caller, keyContext }: FundedRequest,
+  request: FundedRequest,
   { amount, byok }: Amounts,
 ): AdmitOperation {
-  const { meterScopes: subjects, limits } = keyContext
+  const { id, at, caller } = request
+  const { meterScopes: subjects, limits } = spendingOf(request)
   return {
     op: 'admit',
     request: { id: newExtensionId(id), subjects, day: utcDay(at), limits, amount, byok, free: null },

@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, spyOn, test } from 'bun:test'
-import { tmpdir } from 'node:os'
 import { pino } from 'pino'
 import { closeScenarios, createScenario } from '../../../test/faults/gateways.ts'
 import { databaseKinds } from '../../../test/support/harness.ts'
+import { requestHolds } from '../../../test/support/holds.ts'
+import { createLeasedEngine } from '../../../test/support/leased-engine.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { Bill } from '../../ledger/bill.ts'
 import { checkLedger } from '../../ledger/check.ts'
@@ -17,9 +18,7 @@ import type {
 import { Ledger } from '../../ledger/ledger.ts'
 import { type FreeLimit, LedgerState } from '../../ledger/ledger-state.ts'
 import { newMeter } from '../../ledger/meter.ts'
-import { PostgresEngine } from '../../ledger/postgres-engine.ts'
 import { createRelease } from '../../ledger/settlement.ts'
-import { Spool } from '../../ledger/spool.ts'
 import { SqliteEngine } from '../../ledger/sqlite-engine.ts'
 import type { Batch, BatchConnection } from '../../platform/db/batch.ts'
 import { closeDb, isPostgresUrl, migrate, openDb } from '../../platform/db/db.ts'
@@ -105,6 +104,7 @@ class Scene {
       format: { task: 'text' },
       caller: { organizationId: 'one' },
       keyContext: { meterScopes: [subject], limits: [limit] },
+      limits: null,
       httpRequest: new Request('http://127.0.0.1/'),
     }
   }
@@ -344,7 +344,7 @@ class LosingSqliteEngine extends SqliteEngine {
 
 function openEngine(url: string, lost: LostAnswer): LedgerEngine {
   return isPostgresUrl(url)
-    ? new PostgresEngine(new LosingConnection(url, lost), new Spool(tmpdir(), log))
+    ? createLeasedEngine(url, { connection: new LosingConnection(url, lost) })
     : new LosingSqliteEngine(url, lost)
 }
 
@@ -358,7 +358,7 @@ describe.each(databaseKinds)('an exchange of holds whose result is lost (%s)', (
     const { gateway, ledger } = scene
     const readHeld = async () => {
       await ledger.flush()
-      const rows = await db.selectFrom('holds').select('amount_nanos').execute()
+      const rows = await requestHolds(db).select('amount_nanos').execute()
       return rows.map(({ amount_nanos }) => amount_nanos)
     }
     try {

@@ -284,7 +284,7 @@ export class Funds {
     for (const funds of family) funds.#hold.addWaiter(gateway)
     const waiting = gateway.ledger.holdQueue.wait({
       attempt,
-      limits: this.#request.keyContext.limits,
+      limits: this.#hold.limits,
       hasPaid: this.#hasPaid,
       since: (this.#outers.at(-1) ?? this).#request.startedAt,
       held: () => addAmounts(...family.map((funds) => funds.held)),

@@ -1,9 +1,13 @@
 import type { TaskName } from '../../formats/vocabulary.ts'
-import type { LimitKind, Rejection } from '../../ledger/ledger-state.ts'
+import type { LimitMeasure } from '../../governance/limits/limit-rule.ts'
+import { estimateWait, locateInWindow } from '../../governance/limits/window.ts'
+import type { Limit, LimitKind, Rejection } from '../../ledger/ledger-state.ts'
 import type { Window } from '../../ledger/meter.ts'
 import { GatewayError, gatewayError, rateLimitError } from '../../platform/errors/gateway-error.ts'
 import type { ErrorCode } from '../../platform/errors/table.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
+import type { Shortfall } from './limit-reservation.ts'
+import { buildRateHeaders } from './rate-headers.ts'
 
 export const windowNames = {
   total: 'lifetime',
@@ -18,6 +22,7 @@ const limitCodes = {
   member: 'member_limit_reached',
   workspace: 'workspace_budget_reached',
   guardrail: 'guardrail_budget_reached',
+  limit: 'limit_reached',
 } as const satisfies Record<LimitKind, ErrorCode>
 
 const limitCodeSet: ReadonlySet<ErrorCode> = new Set(Object.values(limitCodes))
@@ -34,22 +39,27 @@ export function isLimitError(error: unknown): error is GatewayError {
   return error instanceof GatewayError && limitCodeSet.has(error.code)
 }
 
-const limitNames: Record<LimitKind, (window: string) => string> = {
+const limitNames: Record<LimitKind, (window: string, name?: string) => string> = {
   credits: () => "the account's credits",
   key: (window) => `the ${window} limit of this key`,
   member: (window) => `the ${window} limit of the member who created this key`,
   workspace: (window) => `the ${window} budget of the workspace`,
   guardrail: (window) => `the ${window} budget of a guardrail`,
+  limit: (window, name) => `the ${window} limit "${name}"`,
 }
 
-const limitReachedMessages: Record<LimitKind, (window: string) => string> = {
+const limitReachedMessages: Record<LimitKind, (window: string, name?: string) => string> = {
   credits: () => 'The account has no credits left. Add credits to continue.',
   key: (window) => `The ${window} limit of this key is reached.`,
   member: (window) =>
     `The ${window} limit of the member who created this key is reached. An admin can raise it.`,
   workspace: (window) => `The ${window} budget of the workspace is reached.`,
   guardrail: (window) => `The ${window} budget of a guardrail is reached.`,
+  limit: (window, name) => `The ${window} limit "${name}" is reached.`,
 }
+
+/** Who may raise a declared limit. */
+const whoMayRaise = 'Members with the permission budgets:write can raise it.'
 
 /** Advice on making a request of each task cheaper. */
 const savingAdvice: Record<TaskName, string> = {
@@ -65,17 +75,76 @@ const savingAdvice: Record<TaskName, string> = {
 
 export function limitError({ at, format }: LimitedRequest, rejection: Rejection): GatewayError {
   if (rejection.reason === 'rate') return freeRateLimitError(rejection, at)
-  const { kind, window, available, needed } = rejection
+  const { kind, window, available, needed, limit } = rejection
   const message =
     available === 0n
-      ? limitReachedMessages[kind](windowNames[window])
-      : `This request may cost up to $${formatUsd(needed)}, but only $${formatUsd(available)} remains of ${limitNames[kind](windowNames[window])}. ` +
+      ? limitReachedMessages[kind](windowNames[window], limit.name)
+      : `This request may cost up to $${formatUsd(needed)}, but only $${formatUsd(available)} remains of ${limitNames[kind](windowNames[window], limit.name)}. ` +
         savingAdvice[format.task]
-  return gatewayError(limitCodes[kind], message, {
+  const amounts = {
     limit: kind,
     interval: windowNames[window],
     remaining: usdFromNanos(available),
     needed: usdFromNanos(needed),
+  }
+  return kind === 'limit'
+    ? declaredLimitError(message, amounts, limit, at)
+    : gatewayError(limitCodes[kind], message, amounts)
+}
+
+function declaredLimitError(
+  message: string,
+  amounts: Record<string, unknown>,
+  { subject, name, window }: Limit,
+  at: number,
+): GatewayError {
+  const { end } = locateInWindow(declaredWindows[window], at)
+  const headers = end === null ? {} : { 'retry-after': String(Math.ceil((end - at) / 1000)) }
+  const reset = end === null ? '' : ` It resets at ${new Date(end).toISOString()}.`
+  return new GatewayError('limit_reached', {
+    message: `${message}${reset} ${whoMayRaise}`,
+    metadata: { ...amounts, limit_id: subject.split(':')[1], limit_name: name },
+    headers,
+  })
+}
+
+const declaredWindows = { total: 'lifetime', day: 'day', week: 'week', month: 'month' } as const
+
+const measureNames: Record<LimitMeasure, string> = {
+  usd: 'US dollars',
+  requests: 'requests',
+  tokens: 'tokens',
+  input_tokens: 'input tokens',
+  output_tokens: 'output tokens',
+  concurrent_requests: 'concurrent requests',
+}
+
+/** The error of a limit on requests, tokens, concurrency or short-term dollars. */
+export function shortfallError({ applied, position, needed, used }: Shortfall, at: number): GatewayError {
+  const { id, name, measure, window, amount } = applied.rule
+  const limit = measure === 'usd' ? usdFromNanos(amount) : Number(amount)
+  const size = measure === 'usd' ? `$${formatUsd(amount)}` : `${limit} ${measureNames[measure]}`
+  const wait = position
+    ? estimateWait(position, { limit: Number(amount), used, amount: needed, now: at })
+    : 1000
+  const seconds = wait === null ? null : Math.max(1, Math.ceil(wait / 1000))
+  const remedy = seconds === null ? '' : ` Retry after ${seconds} s.`
+  const rest = Math.max(0, Number(amount) - used)
+  return new GatewayError(measure === 'usd' ? 'limit_reached' : 'rate_limited', {
+    message: `The limit "${name}" of ${size}${window ? ` per ${window}` : ''} is reached.${remedy} ${whoMayRaise}`,
+    metadata: {
+      limit: 'limit',
+      limit_id: id,
+      limit_name: name,
+      measure,
+      interval: window,
+      remaining: measure === 'usd' ? rest / 1e9 : rest,
+      needed: measure === 'usd' ? needed / 1e9 : needed,
+    },
+    headers: {
+      ...(seconds !== null && { 'retry-after': String(seconds) }),
+      ...(position && buildRateHeaders([{ applied, position, take: { used } }])),
+    },
   })
 }
 

@@ -2,6 +2,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { type Amounts, noAmounts } from '../../ledger/amounts.ts'
 import { createRelease } from '../../ledger/settlement.ts'
 import type { FundedRequest } from './extension.ts'
+import { type Spending, spendingOf } from './spending.ts'
 
 export interface HeldAmounts extends Amounts {
   /** Null if nothing is held. */
@@ -40,8 +41,12 @@ export class RequestHold {
     if (--this.#waiters === 0) ledger.holdQueue.retained.remove(this.#subjects, this.#current)
   }
 
+  get limits(): Spending['limits'] {
+    return spendingOf(this.#request).limits
+  }
+
   get #subjects(): readonly string[] {
-    return this.#request.keyContext.meterScopes
+    return spendingOf(this.#request).meterScopes
   }
 
   async release(gateway: Gateway): Promise<void> {

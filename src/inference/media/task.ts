@@ -83,7 +83,10 @@ export interface MediaBody<Call> {
 
 /** A request whose body has been validated, but not decoded yet. */
 export interface IncomingMedia<Call>
-  extends Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id' | 'outerFunds' | 'onSettled'>,
+  extends Pick<
+      IncomingRequest,
+      'caller' | 'region' | 'httpRequest' | 'id' | 'outerFunds' | 'onSettled' | 'tags'
+    >,
     MediaBody<Call> {}
 
 export interface MediaRequest<Call> extends RequestState {

@@ -77,6 +77,7 @@ function buildIncoming(
     format: createNestedFormat(nestedCall, reader),
     isNested: true,
     outer: { id: outer.id, purpose },
+    tags: options.tags,
     ...(funds && { outerFunds: funds }),
     onSettled: [(settled) => reader.settle(settled)],
   }

@@ -95,6 +95,7 @@ function parse(
     httpRequest,
     body,
     decode: decodeImageBody,
+    tags: options.tags,
     ...(id !== undefined && { id }),
     ...(onSettled && { onSettled: [onSettled] }),
     ...(funds && { outerFunds: funds }),

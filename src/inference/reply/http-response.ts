@@ -77,7 +77,9 @@ export function listDroppedFields({ attempts }: RequestState): string[] {
 
 export function buildReplyHeaders(request: RequestState, dropped: string[]): Record<string, string> {
   const headers: Record<string, string> = { 'x-generation-id': request.id }
-  if (dropped.length > 0) headers['x-headgate-dropped'] = toHeaderList(dropped)
+  const { droppedTags } = request.options
+  const names = droppedTags.length === 0 ? dropped : [...new Set([...dropped, ...droppedTags])]
+  if (names.length > 0) headers['x-headgate-dropped'] = toHeaderList(names)
   return Object.assign(headers, request.replyHeaders)
 }
 

@@ -16,6 +16,7 @@ import type { GenerationStatus } from '../../platform/db/generation-table.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import type { SpanRecorder } from '../../platform/tracing/span-recorder.ts'
 import type { Funds } from '../hold/funds.ts'
+import type { RequestLimits } from '../hold/spending.ts'
 import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { RoutingDecision } from '../routing/decide.ts'
@@ -40,6 +41,8 @@ export interface IncomingRequest {
   store?: RequestState['store']
   isNested?: true
   outer?: RequestState['outer']
+  /** The tags of the outer request. */
+  tags?: readonly string[]
   /** The funds of the outer request, which this one draws on. */
   outerFunds?: Funds
   onSettled?: RequestState['onSettled']
@@ -165,6 +168,8 @@ export interface RequestState {
 
   /** The candidates it may be sent to; null until it is routed. */
   plan: RoutingPlan | null
+  /** The declared limits that depend on the request; null if there are none, and until it is admitted. */
+  limits: RequestLimits | null
   /** The placed hold; null until the request is admitted. */
   hold: PlacedHold | null
   attempts: Attempts

@@ -3,8 +3,19 @@ import type { RouterStrategy } from '../../catalog/router-models.ts'
 import type { FormatNames } from '../../formats/reasoning-format.ts'
 import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
 import { listServiceHeaders } from '../../formats/synonyms.ts'
+import type { TagRules } from '../../governance/tags/rules.ts'
+import { noTags } from '../../governance/tags/tag.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import {
+  type LabelHeaders,
+  labelHeaders,
+  propertyPrefix,
+  type RequestTags,
+  readForeignUser,
+  readOwnUser,
+  readTags,
+} from './tags.ts'
 
 /** Options of serving a request, as opposed to the content that is sent to the model. */
 export interface RequestOptions {
@@ -18,6 +29,10 @@ export interface RequestOptions {
   sessionId: string | null
   /** The end user, as the client names them. */
   user: string | null
+  /** Canonical: `name=value`, sorted, one value for each name. */
+  tags: readonly string[]
+  /** Entries of metadata and headers that are not tags, by their names in `x-headgate-dropped`. */
+  droppedTags: readonly string[]
   app: { url: string | null; title: string | null }
   /** Whether the request is rejected if a translation would drop a field. */
   strict: boolean
@@ -34,6 +49,8 @@ export interface RoutedModel {
   models: readonly string[]
 }
 
+const untagged: RequestTags = { tags: noTags, droppedTags: noTags }
+
 /** Bounds the models that one request can try. */
 const maxFallbacks = 3
 const maxLabelLength = 256
@@ -42,7 +59,11 @@ export function parseOptions(
   body: JsonObject,
   headers: Headers,
   defaultModel: string | null,
+  rules: TagRules | null = null,
 ): RequestOptions {
+  const labels = findLabelHeaders(headers)
+  const metadata = body.metadata === undefined ? undefined : asObject(body.metadata)
+  const { tags, droppedTags } = labels || metadata || rules ? readTags(metadata, labels, rules) : untagged
   return {
     models: parseModels(body, defaultModel),
     // Validated by the operation's schema; a preset's, when the preset was created.
@@ -51,11 +72,14 @@ export function parseOptions(
       asString(body.session_id) ?? findHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
     ),
     user: sanitizeLabel(
-      asString(body.user) ??
+      (labels && readOwnUser(labels)) ??
+        asString(body.user) ??
         asString(body.safety_identifier) ??
-        asString(asObject(body.metadata)?.user_id) ??
-        findHeader(headers, userHeaders),
+        asString(metadata?.user_id) ??
+        (labels && readForeignUser(labels)),
     ),
+    tags,
+    droppedTags,
     app: {
       url: sanitizeLabel(headers.get('http-referer')),
       title: sanitizeLabel(findHeader(headers, titleHeaders)),
@@ -66,6 +90,17 @@ export function parseOptions(
   }
 }
 
+/** The headers with labels; null if there are none, as in most requests. */
+function findLabelHeaders(headers: Headers): LabelHeaders | null {
+  let found: Map<string, string> | null = null
+  for (const name of headers.keys()) {
+    if (!labelHeaders.has(name) && !name.startsWith(propertyPrefix)) continue
+    found ??= new Map()
+    found.set(name, headers.get(name) ?? '')
+  }
+  return found
+}
+
 const sessionHeaders = [
   'x-session-id',
   'x-claude-code-session-id',
@@ -73,7 +108,6 @@ const sessionHeaders = [
   'x-session-affinity',
   'x-openwebui-chat-id',
 ]
-const userHeaders = ['x-openwebui-user-id']
 const titleHeaders = ['x-title', 'x-headgate-title', ...listServiceHeaders('title')]
 const metadataHeaders = [...listServiceHeaders('metadata'), ...listServiceHeaders('experimental-metadata')]
 

@@ -65,11 +65,10 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
   const at = gateway.clock.now()
-  const options = resolveOptions(gateway, content.body, httpRequest.headers, keyContext, at)
+  const options = resolveOptions(gateway, content.body, incoming, keyContext, at)
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
-  const isExported = exportTargets !== null
   const state: Unguarded<RequestState & { format: F; content: C }> = {
     caller,
     region,
@@ -77,7 +76,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     format,
     keyContext,
     content,
-    options,
+    options: incoming.tags ? { ...options, tags: incoming.tags } : options,
     presetId,
     logsContent: logging !== null && shouldLogContent(logging, { id, keyId: caller.key.id, region }),
     exportTargets,
@@ -85,7 +84,10 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     at,
     startedAt,
     timeLimitMs: null,
-    spans: gateway.tracer || isExported ? recordSpans(gateway, httpRequest, startedAt, isExported) : null,
+    spans:
+      gateway.tracer || exportTargets
+        ? recordSpans(gateway, httpRequest, startedAt, exportTargets !== null)
+        : null,
     isNested: incoming.isNested ?? false,
     outer: incoming.outer ?? null,
     onAdmitted: incoming.onAdmitted ?? null,
@@ -102,33 +104,39 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     replyObservers: none,
     replyHeaders: noHeaders,
     plan: null,
+    limits: null,
     hold: null,
-    attempts: {
-      failed: [],
-      lastStartedAt: startedAt,
-      isOpen: false,
-      span: null,
-      replySpan: null,
-      candidate: null,
-      translation: null,
-      transcript: null,
-      firstTokenMs: null,
-    },
+    attempts: createAttempts(startedAt),
     settling: null,
   }
   if (state.work || outerFunds) state.funds = new Funds(state, state.work?.bill ?? null, outerFunds ?? null)
   return state
 }
 
+function createAttempts(startedAt: number): RequestState['attempts'] {
+  return {
+    failed: [],
+    lastStartedAt: startedAt,
+    isOpen: false,
+    span: null,
+    replySpan: null,
+    candidate: null,
+    translation: null,
+    transcript: null,
+    firstTokenMs: null,
+  }
+}
+
 /** The options, with the models that aliases and expired models stand for. */
 function resolveOptions(
   { catalog }: Gateway,
   body: JsonObject,
-  headers: Headers,
-  { aliases, defaultModel }: KeyContext,
+  { httpRequest, tags }: Pick<IncomingRequest, 'httpRequest' | 'tags'>,
+  { aliases, defaultModel, tagRules }: KeyContext,
   now: number,
 ): RequestOptions {
-  const options = parseOptions(body, headers, defaultModel)
+  // What another request makes has the tags of that one.
+  const options = parseOptions(body, httpRequest.headers, defaultModel, tags ? null : tagRules)
   const named = resolveNames(options.models, { catalog, aliases, now })
   return named ? { ...options, ...named } : options
 }

@@ -31,6 +31,7 @@ export type ExclusionReason =
   | 'ejected'
   | 'allow_fallbacks'
   | 'price_unknown'
+  | 'limit_reached'
 
 /** The constraints of a request on endpoints, computed once. */
 export interface FilterRules {

@@ -43,6 +43,7 @@ export const exclusionReasonTexts: Record<BuiltInReason, string> = {
   rate_limited: 'The provider is rate limited and cooling down.',
   ejected: 'It failed repeatedly and is ejected for a while.',
   allow_fallbacks: '`allow_fallbacks: false` limits the request to its first choice, or to `order`.',
+  limit_reached: 'A limit on this model or provider leaves too little for the request.',
   price_unknown:
     'Its price is unknown, and the key has a spending limit, or the operator refuses unknown prices.',
 }

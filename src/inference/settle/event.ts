@@ -10,6 +10,7 @@ import { countCompletionTokens, countPromptTokens, type Usage } from '../../form
 import type { DataRegion } from '../../formats/vocabulary.ts'
 import { mergeHits } from '../../governance/guardrail-hits.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
+import { splitTag, splitTags } from '../../governance/tags/tag.ts'
 import type { ApiKey } from '../../identity/keys.ts'
 import type { SettledGeneration } from '../../ledger/settlement.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
@@ -35,10 +36,11 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
   const { draft, target, charge, end } = settled
   const startedAt = Date.parse(draft.created_at)
   const firstTokenMs = end.first_token_ms ?? null
+  const tags = splitTags(draft.tags)
   const { trace, key, endedAt, errorMessage, parameters, tools, input, output } = details
   return {
     id: draft.id,
-    trace,
+    trace: tags.length === 0 ? trace : { ...trace, metadata: { ...toFields(tags), ...trace.metadata } },
     startedAt,
     endedAt,
     firstTokenAt: firstTokenMs === null ? null : Math.min(startedAt + firstTokenMs, endedAt),
@@ -56,6 +58,7 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
     usage: toEventUsage(charge.usage),
     sessionId: draft.session_id,
     externalUser: limitUser(draft.external_user),
+    tags,
     input,
     output,
     cost: {
@@ -134,4 +137,8 @@ export function readParameters(call: ModelCall): JsonObject {
     reasoning_max_tokens: call.reasoning?.maxTokens,
   }
   return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
+}
+
+function toFields(tags: readonly string[]): JsonObject {
+  return Object.fromEntries(tags.map((tag) => splitTag(tag)).map(({ name, value }) => [name, value]))
 }

@@ -56,9 +56,15 @@ export function rejectRequest(gateway: Gateway, request: Unguarded<RequestState>
 /** The client's labels, without those that the filters would redact and have not seen. */
 function describeLabels({ isGuarded, keyContext, options }: Unguarded<RequestState>) {
   if (!isGuarded && keyContext.contentRules?.labels)
-    return { session_id: null, app_url: null, app_title: null, external_user: null }
-  const { app, sessionId, user } = options
-  return { session_id: sessionId, app_url: app.url, app_title: app.title, external_user: user }
+    return { session_id: null, app_url: null, app_title: null, external_user: null, tags: null }
+  const { app, sessionId, user, tags } = options
+  return {
+    session_id: sessionId,
+    app_url: app.url,
+    app_title: app.title,
+    external_user: user,
+    tags: tags.length === 0 ? null : tags.join('\n'),
+  }
 }
 
 /** The call of an operation that fails. */
@@ -127,6 +133,7 @@ const unparsed = {
   app_url: null,
   app_title: null,
   external_user: null,
+  tags: null,
   routing_plan_id: null,
   requests: 1,
 } as const

@@ -3,6 +3,7 @@ import { subtractUsage, type UsageCost } from '../../formats/call/usage.ts'
 import type { ServedTier } from '../../formats/vocabulary.ts'
 import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { noTags } from '../../governance/tags/tag.ts'
 import type { BillLine } from '../../ledger/bill.ts'
 import { insertLine } from '../../ledger/bill-lines.ts'
 import {
@@ -23,10 +24,12 @@ import { usdFromNanos } from '../../platform/money/money.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import { buildUpstreamTarget, findEndpointForTier } from '../hold/admit.ts'
+import { listUncharged, settleLimits } from '../hold/declared-limits.ts'
 import { remainingHold } from '../hold/extend-hold.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
 import type { Outcome } from '../request/attempts.ts'
 import type { Admitted, RequestState } from '../request/inference-request.ts'
+import type { RequestOptions } from '../request/options.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { pricingOf } from '../routing/endpoint-price.ts'
@@ -186,6 +189,7 @@ async function settleRequest(
   const lines = candidate && work ? buildLines(request, work, candidate, charge) : noLines
   if (candidate) work?.bill.markRecorded()
   else request.funds?.passLines()
+  const counting = request.limits && settleLimits(request, candidate, charge)
   const settlement = candidate
     ? createSettlement(gateway, request, { candidate, outcome, lines, extraStatements })
     : releaseRequest(gateway, request, error)
@@ -193,6 +197,7 @@ async function settleRequest(
     await settle(gateway, settlement, request)
   } finally {
     if (request.hold.funds) await request.hold.funds.close(gateway)
+    if (counting) await counting
   }
   if (candidate && work) recordLateLines(gateway, request.id, work, lines.length)
   if (request.onSettled.length > 0) notifySettled(request, outcome)
@@ -270,13 +275,17 @@ function createSettlement(
       dispatch_ms: Math.round(lastStartedAt - startedAt),
       routing_plan_id: recordPlan(gateway, request, request.plan),
       nearest_limit: nearest && encodeNearestLimit(nearest),
-      dropped: encodeDropped(translation?.upstreamRequest.dropped, summary?.losses),
+      dropped: encodeDropped(translation?.upstreamRequest.dropped, summary?.losses, request.options),
       service_tier: tierOf(candidate, summary),
     },
   }
   const records = buildRecordStatements(gateway, request, settled, { error, summary, candidate, lines })
   const statements = extraStatements.length > 0 ? [...extraStatements, ...records] : records
-  return { ...buildSettlement(settled, meteredIn, statements), isShared: extraStatements.length > 0 }
+  const uncharged = request.limits ? listUncharged(request.limits, candidate) : undefined
+  return {
+    ...buildSettlement(settled, meteredIn, statements, uncharged),
+    isShared: extraStatements.length > 0,
+  }
 }
 
 const maxNativeReasonLength = 100
@@ -290,9 +299,13 @@ export function toFinishColumns(finish: ReplySummary['finishReasons'][number] | 
 }
 
 /** Joins the fields that the translation of the request dropped, and the features that that of the reply dropped. */
-export function encodeDropped(ofRequest: string[] = [], ofReply: string[] = []): string | null {
-  const count = ofRequest.length + ofReply.length
-  return count === 0 ? null : JSON.stringify([...ofRequest, ...ofReply])
+export function encodeDropped(
+  ofRequest: string[] = [],
+  ofReply: string[] = [],
+  { droppedTags }: Pick<RequestOptions, 'droppedTags'> = { droppedTags: noTags },
+): string | null {
+  const count = ofRequest.length + ofReply.length + droppedTags.length
+  return count === 0 ? null : JSON.stringify([...ofRequest, ...ofReply, ...droppedTags])
 }
 
 /** Requests on behalf of this one may end after it, if its client has disconnected. */

@@ -85,7 +85,15 @@ async function createRequest(
 ): Promise<MediaRequest<ModerationsCall>> {
   const body = { model: id, input: encoded }
   const outer = funds && { outerFunds: funds }
-  const incoming = { caller, region, httpRequest, body, decode: decodeModerations, ...outer }
+  const incoming = {
+    caller,
+    region,
+    httpRequest,
+    body,
+    decode: decodeModerations,
+    tags: options.tags,
+    ...outer,
+  }
   const request = await parseMediaRequest(gateway, incoming, moderationsTask)
   const { data_collection, zdr } = options.preferences
   const { exportTargets } = request

@@ -100,7 +100,7 @@ function describeSubmission(
   return {
     target: buildUpstreamTarget(gateway, candidate, wireFormat.name),
     attempts: encodeAttempts(request),
-    dropped: upstreamRequest.dropped,
+    dropped: [...upstreamRequest.dropped, ...request.options.droppedTags],
     chosen: { duration, resolution, aspectRatio, size, audio },
   }
 }

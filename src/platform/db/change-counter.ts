@@ -10,6 +10,8 @@ export const countedTables: ReadonlySet<string> = new Set([
   'guardrail_members',
   'guardrails',
   'ledger_entries',
+  'limit_tiers',
+  'limits',
   'member_limits',
   'members',
   'model_aliases',

@@ -8,8 +8,14 @@ const transactionTimeoutMs = 10_000
 const connectTimeoutSeconds = 5
 const closeTimeoutSeconds = 2
 
+/**
+ * The server ends a transaction whose client says nothing for this time, and so its locks: the process may be frozen, or
+ * cut off without the server knowing. Less than the time that others wait for the locks.
+ */
+const maxSilenceMs = 3000
+const begin = `begin; set local idle_in_transaction_session_timeout = ${maxSilenceMs}`
 /** The server writes the end of the transaction to disk a moment later, after everything that was committed before. */
-const beginRelaxed = 'begin; set local synchronous_commit = off'
+const beginRelaxed = `${begin}; set local synchronous_commit = off`
 
 export class PostgresBatchConnection implements BatchConnection {
   readonly #url: string
@@ -38,7 +44,7 @@ export class PostgresBatchConnection implements BatchConnection {
   }
 
   #run<T>(pool: SQL, work: (batch: Batch) => Promise<T>): Promise<T> {
-    return runTransaction(pool, this.#isRelaxed() ? beginRelaxed : 'begin', work)
+    return runTransaction(pool, this.#isRelaxed() ? beginRelaxed : begin, work)
   }
 
   async close(): Promise<void> {
@@ -50,10 +56,10 @@ export class PostgresBatchConnection implements BatchConnection {
   }
 }
 
-async function runTransaction<T>(pool: SQL, begin: string, work: (batch: Batch) => Promise<T>): Promise<T> {
+async function runTransaction<T>(pool: SQL, start: string, work: (batch: Batch) => Promise<T>): Promise<T> {
   const connection = await pool.reserve()
   try {
-    await connection.unsafe(begin)
+    await connection.unsafe(start)
     const result = await work(new PostgresBatch(connection))
     await connection.unsafe('commit')
     return result

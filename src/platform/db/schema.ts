@@ -52,6 +52,9 @@ export interface Schema {
   audit_chains: AuditChainTable
   audit_anchors: AuditAnchorTable
   member_limits: MemberLimitTable
+  limit_tiers: LimitTierTable
+  limits: LimitTable
+  limit_counts: LimitCountTable
   audit_destinations: AuditDestinationTable
   notification_rules: NotificationRuleTable
   notifications: NotificationTable
@@ -160,6 +163,53 @@ export interface MemberLimitTable {
   updated_at: string
 }
 
+/** A named set of limits that keys refer to. */
+export interface LimitTierTable {
+  organization_id: string
+  name: string
+  description: string | null
+  /** The tier of new keys that name none; one in an organization. */
+  is_default: Flag
+  created_at: string
+  updated_at: string
+}
+
+/** A declared limit: see `src/governance/limits/limit-rule.ts`. */
+export interface LimitTable {
+  id: string
+  organization_id: string
+  name: string
+  measure: string
+  /** The window; null for concurrent requests. */
+  period: string | null
+  /** Nano-dollars, or a count. */
+  amount: bigint
+  include_byok: Flag
+  enabled: Flag
+  workspace_id: string | null
+  user_id: string | null
+  key_id: number | null
+  tier: string | null
+  end_user: string | null
+  /** JSON arrays. */
+  tags: string
+  models: string
+  providers: string
+  per: string
+  created_at: string
+  updated_at: string
+}
+
+/** What a limit had counted in a window of requests or tokens, for a start that must not forget it. */
+export interface LimitCountTable {
+  name: string
+  limit_id: string
+  /** Milliseconds since the epoch. */
+  period_start: bigint
+  used: bigint
+  counted_at: string
+}
+
 export interface WorkspaceTable {
   id: string
   organization_id: string
@@ -182,6 +232,8 @@ export interface WorkspaceTable {
   /** The URL that is notified of the end of a video job, unless the request names another one. */
   video_callback_url: string | null
   sealed_video_secret: string | null
+  /** JSON: the rules about the tags of its requests. */
+  tag_rules: string | null
   created_by: string | null
   created_at: string
   updated_at: string | null
@@ -248,6 +300,10 @@ export interface ApiKeyTable {
   /** JSON arrays that limit a management key; null: no limit. */
   permissions: Generated<string | null>
   workspace_ids: Generated<string | null>
+  /** The name of the tier whose limits apply to it. */
+  tier: Generated<string | null>
+  /** JSON: the rules about the tags of its requests. */
+  tag_rules: string | null
   created_at: string
   updated_at: string | null
 }
@@ -831,6 +887,7 @@ export interface RefusedRequestTable {
   app_url: string | null
   app_title: string | null
   external_user: string | null
+  tags: string | null
   request_id: string | null
   routing_plan_id: string | null
   /** Number of requests this row represents: more than one where too many were rejected to record each. */
@@ -1212,9 +1269,14 @@ export interface GenerationContentTable {
   generation_id: string
   organization_id: string
   workspace_id: string
-  /** Encrypted JSON. */
+  /** Encrypted JSON; empty once it is in a pack. */
   sealed_content: string
   created_at: string
+  /** The object in the bucket that has the content, among others; null while it is here. */
+  pack: string | null
+  /** Its first byte in the pack, and how many. */
+  pack_offset: number | null
+  pack_length: number | null
 }
 
 export interface GenerationFeedbackTable {

@@ -1,8 +1,8 @@
 /** The file cannot be read or written: a full disk, or a file that is read-only, damaged or locked. */
 const sqliteCodes = /^SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN|BUSY|LOCKED|PROTOCOL|NOMEM)/
 
-/** Connection lost, insufficient resources, shutting down, read-only, input/output errors and damage. */
-const postgresClasses = /^(?:08|53|57P|58)[0-9A-Z]{2,3}$|^25006$|^XX00[12]$/
+/** Connection lost, insufficient resources, shutting down, read-only, silent for too long, input/output errors and damage. */
+const postgresClasses = /^(?:08|53|57P|58)[0-9A-Z]{2,3}$|^25(?:006|P03)$|^XX00[12]$/
 
 const clientCodes =
   /^(?:ERR_POSTGRES_(?:CONNECTION|IDLE|LIFETIME|TLS)|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|ENOSPC|EROFS)/

@@ -184,6 +184,12 @@ export const errorTable = {
     'billing_error',
     'The limit of the member who created the key is reached. Raise it, or wait until it resets.',
   ),
+  limit_reached: row(
+    402,
+    'payment_required',
+    'billing_error',
+    'A limit is reached. Raise it, or wait until it resets.',
+  ),
   price_unknown: row(
     402,
     'payment_required',

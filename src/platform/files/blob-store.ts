@@ -21,6 +21,6 @@ export interface BlobStore {
   read(key: string, range?: ByteRange): Promise<Blob | ReadableStream<Uint8Array> | null>
   /** A missing key is not an error. */
   delete(key: string): Promise<void>
-  /** All blobs, page by page. */
-  list(): AsyncGenerator<StoredBlob[]>
+  /** All blobs whose keys begin so, page by page. */
+  list(start?: string): AsyncGenerator<StoredBlob[]>
 }

@@ -27,8 +27,8 @@ export class DiskStore implements BlobStore {
     await rm(this.#pathOf(key), { force: true })
   }
 
-  async *list(): AsyncGenerator<StoredBlob[]> {
-    const names = await readdir(this.#folder)
+  async *list(start = ''): AsyncGenerator<StoredBlob[]> {
+    const names = (await readdir(this.#folder)).filter((name) => name.startsWith(start))
     for (let at = 0; at < names.length; at += pageSize) {
       const found = await Promise.all(names.slice(at, at + pageSize).map((name) => this.#describe(name)))
       yield found.filter((blob) => blob !== null)

@@ -45,7 +45,14 @@ export class S3Store implements BlobStore {
   }
 
   async put(key: string, path: string): Promise<void> {
-    const file = Bun.file(path)
+    await this.#upload(key, Bun.file(path))
+  }
+
+  async putBytes(key: string, bytes: Uint8Array): Promise<void> {
+    await this.#upload(key, new Blob([Uint8Array.from(bytes)]))
+  }
+
+  async #upload(key: string, file: Blob): Promise<void> {
     const { size } = file
     const timeoutMs = answerMs + size / minUploadBytesPerMs
     const headers = { 'content-length': String(size) }
@@ -77,9 +84,10 @@ export class S3Store implements BlobStore {
       throw new BlobStoreError(`The store responded to a deletion with ${response.status}.`)
   }
 
-  async *list(): AsyncGenerator<StoredBlob[]> {
+  /** In the order of the keys. */
+  async *list(start = ''): AsyncGenerator<StoredBlob[]> {
     for (let startAfter: string | undefined; ; ) {
-      const page = await this.#listAfter(startAfter)
+      const page = await this.#listAfter(start, startAfter)
       const found = page.contents ?? []
       yield found.map(({ key, lastModified }) => ({
         key: key.slice(this.#prefix.length),
@@ -91,8 +99,12 @@ export class S3Store implements BlobStore {
     }
   }
 
-  async #listAfter(startAfter: string | undefined): Promise<Bun.S3ListObjectsResponse> {
-    const query = { prefix: this.#prefix, maxKeys: pageSize, ...(startAfter !== undefined && { startAfter }) }
+  async #listAfter(start: string, startAfter: string | undefined): Promise<Bun.S3ListObjectsResponse> {
+    const query = {
+      prefix: this.#prefix + start,
+      maxKeys: pageSize,
+      ...(startAfter !== undefined && { startAfter }),
+    }
     try {
       return await withDeadline(answerMs, this.#client.list(query), unansweredError)
     } catch (error) {

@@ -22,8 +22,10 @@ const key: ApiKey = {
   updated_at: null,
   last_used_at: null,
   expires_at: '2026-06-01T23:59:59Z',
+  tags: null,
   external_user: null,
   creator_user_id: 'user_ada',
+  tier: null,
   workspace_id: 'workspace',
 }
 

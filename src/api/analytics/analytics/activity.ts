@@ -3,6 +3,8 @@ import type { Caller } from '../../../access/caller.ts'
 import type { Dimension, Filter, Group } from '../../../analytics/rollups/aggregator.ts'
 import { queryUsage } from '../../../analytics/usage.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { splitTags } from '../../../governance/tags/tag.ts'
+import { tagFilter } from '../../../governance/tags/tag-schema.ts'
 import { findKey } from '../../../identity/keys.ts'
 import { requireMember } from '../../../identity/members.ts'
 import { assertWithinScope, resolveVisibleOwner, type Scope } from '../../../identity/permissions/grant.ts'
@@ -26,7 +28,9 @@ export const activityQuery = z.strictObject({
     .regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of a key in hex')
     .optional(),
   user_id: z.string().min(1).max(100).optional(),
-  group_by: z.enum(['workspace']).optional(),
+  external_user: z.string().min(1).max(256).optional().describe('The end user.'),
+  tag: tagFilter.optional(),
+  group_by: z.enum(['workspace', 'external_user']).optional(),
   workspace_id: z.uuid().optional(),
 })
 
@@ -46,6 +50,11 @@ export const activityItem = z
       .number()
       .describe('The amount paid to providers with BYOK keys, at list prices, in USD.'),
     workspace_id: z.string().optional().describe('Present with `group_by=workspace`.'),
+    external_user: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('Present with `group_by=external_user`; null for requests without an end user.'),
   })
   .meta({ id: 'ActivityItem' })
 
@@ -53,6 +62,7 @@ type ActivityQuery = z.output<typeof activityQuery>
 type ActivityItem = z.input<typeof activityItem>
 
 const identity = (value: string | null) => value
+const groupColumns = { workspace: 'workspace', external_user: 'external' } as const
 const activityDimensions: readonly Dimension[] = [
   { column: 'model', read: identity },
   { column: 'endpoint', read: identity },
@@ -69,15 +79,15 @@ export interface ActivityRequest {
 export async function readActivity(request: ActivityRequest): Promise<ActivityItem[]> {
   const { gateway, scope, query } = request
   const { organizationId } = request.caller
-  const byWorkspace = query.group_by === 'workspace'
+  const groupColumn = query.group_by && groupColumns[query.group_by]
   const groups = await queryUsage(gateway, {
     organizationId,
     timeoutMs,
     query: {
       ...resolveRange(gateway.clock.now(), query.date),
       granularity: 'day',
-      dimensions: byWorkspace
-        ? [...activityDimensions, { column: 'workspace', read: identity }]
+      dimensions: groupColumn
+        ? [...activityDimensions, { column: groupColumn, read: identity }]
         : activityDimensions,
       filters: await buildFilters(request),
       alternatives: listVisibleUsage(scope),
@@ -86,7 +96,9 @@ export async function readActivity(request: ActivityRequest): Promise<ActivityIt
     },
   })
   const endpointId = memoizeEndpointIds()
-  return groups.map((group) => toActivityItem(gateway, group, endpointId)).sort(compareNewestFirst)
+  return groups
+    .map((group) => toActivityItem(gateway, group, endpointId, query.group_by))
+    .sort(compareNewestFirst)
 }
 
 /** Completed UTC days only. */
@@ -114,6 +126,9 @@ async function buildFilters({ gateway, caller, scope, query }: ActivityRequest):
   }
   if (query.user_id !== undefined)
     addFilter('user', (await requireMember(db, organizationId, query.user_id)).id)
+  if (query.external_user !== undefined) addFilter('external', query.external_user)
+  for (const tag of query.tag ?? [])
+    filters.push({ column: 'tags', matches: (stored) => splitTags(stored).includes(tag) })
   if (query.workspace_id !== undefined) {
     const { id } = await resolveWorkspace(db, organizationId, query.workspace_id)
     resolveVisibleOwner(scope, id)
@@ -135,10 +150,15 @@ function memoizeEndpointIds(): EndpointIdResolver {
   }
 }
 
-function toActivityItem({ catalog }: Gateway, group: Group, endpointId: EndpointIdResolver): ActivityItem {
+function toActivityItem(
+  { catalog }: Gateway,
+  group: Group,
+  endpointId: EndpointIdResolver,
+  groupBy: ActivityQuery['group_by'],
+): ActivityItem {
   const { bucket, values } = group
   const sum = (measure: MeasureName) => group.sum(measure)
-  const [model = null, endpoint = null, provider = null, workspace] = values
+  const [model = null, endpoint = null, provider = null, groupedBy = null] = values
   return {
     date: bucket ?? '',
     model: model ?? '',
@@ -151,13 +171,14 @@ function toActivityItem({ catalog }: Gateway, group: Group, endpointId: Endpoint
     reasoning_tokens: Number(sum('reasoning')),
     usage: usdFromNanos(sum('credits') + sum('byok_fees')),
     byok_usage_inference: usdFromNanos(sum('byok_upstream')),
-    ...(workspace !== undefined && { workspace_id: workspace ?? '' }),
+    ...(groupBy === 'workspace' && { workspace_id: groupedBy ?? '' }),
+    ...(groupBy === 'external_user' && { external_user: groupedBy }),
   }
 }
 
 /** Distinguishes all items of a day: their order must not depend on the store. */
-function rankTie({ endpoint_id, provider_name, workspace_id }: ActivityItem): string {
-  return [endpoint_id, provider_name, workspace_id].join('\n')
+function rankTie({ endpoint_id, provider_name, workspace_id, external_user }: ActivityItem): string {
+  return [endpoint_id, provider_name, workspace_id, external_user].join('\n')
 }
 
 function compareNewestFirst(a: ActivityItem, b: ActivityItem): number {

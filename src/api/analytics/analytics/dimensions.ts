@@ -1,6 +1,7 @@
 import type { Dimension } from '../../../analytics/rollups/aggregator.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { permaslugOf } from '../../../catalog/lookup.ts'
+import { findTagValue } from '../../../governance/tags/tag.ts'
 
 type NullableText = string | null
 
@@ -14,6 +15,8 @@ export interface DimensionDefinition {
   read: (value: NullableText, catalog: Catalog) => NullableText
   /** Whether results have the value as it is stored. */
   isStoredValue?: true
+  /** Distinct values in a result; further ones are `other`. */
+  maxValues?: number
   /** Aliases a filter may use. */
   aliases?: (value: NullableText) => NullableText
 }
@@ -93,9 +96,36 @@ export const dimensions: readonly DimensionDefinition[] = [
   },
 ]
 
-export const dimensionsByName: ReadonlyMap<string, DimensionDefinition> = new Map(
+const dimensionsByName: ReadonlyMap<string, DimensionDefinition> = new Map(
   dimensions.map((dimension) => [dimension.name, dimension]),
 )
+
+const tagPrefix = 'tag:'
+
+/** The dimension of a tag, such as `tag:project`: its values are those of one name. */
+export const tagDimension = /^tag:[a-z0-9_.-]{1,64}$/
+
+export function findDimension(name: string): DimensionDefinition | undefined {
+  return dimensionsByName.get(name) ?? (tagDimension.test(name) ? createTagDimension(name) : undefined)
+}
+
+function createTagDimension(name: string): DimensionDefinition {
+  const tag = name.slice(tagPrefix.length)
+  return {
+    name,
+    label: tag,
+    isShort: true,
+    column: 'tags',
+    read: (stored) => findTagValue(stored, tag),
+    maxValues: maxTagValues,
+  }
+}
+
+/** Clients choose the values, as many as they like. */
+const maxTagValues = 1000
+
+/** The value of a dimension that stands for those beyond the most frequent ones. */
+export const otherValue = 'other'
 
 /** The permanent slug; a model that is no longer in the catalog keeps the requested name. */
 export function resolvePermaslug(model: NullableText, catalog: Catalog): NullableText {

@@ -1,7 +1,7 @@
 import type { Filter } from '../../../analytics/rollups/aggregator.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { findKeys } from '../../../identity/record-names.ts'
-import { type DimensionDefinition, dimensionsByName } from './dimensions.ts'
+import { type DimensionDefinition, findDimension } from './dimensions.ts'
 import type { RequestFilter } from './request.ts'
 
 type FilterValue = string | number
@@ -22,7 +22,7 @@ export async function parseFilters(
   const filters: Filter[] = []
   let generationIds: string[] | null = null
   for (const filter of sent) {
-    const kind = dimensionsByName.get(filter.field)
+    const kind = findDimension(filter.field)
     if (!kind) continue
     const isKey = kind.column === 'key'
     const values = isKey

@@ -8,10 +8,11 @@ import {
 } from '../../../analytics/rollups/aggregator.ts'
 import { queryGenerations } from '../../../analytics/rollups/query.ts'
 import { RollupTimeoutError } from '../../../analytics/rollups/segment-store.ts'
+import { readRecent } from '../../../analytics/stores.ts'
 import { queryUsage } from '../../../analytics/usage.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
-import { dimensionsByName, urlOf } from './dimensions.ts'
+import { findDimension, otherValue, urlOf } from './dimensions.ts'
 import { type ParsedFilters, parseFilters } from './filters.ts'
 import {
   bucketFieldOf,
@@ -44,8 +45,9 @@ export async function runQuery(
   const range = resolveTimeRange(body, gateway.clock.now())
   const parsed = await parseFilters(gateway, organizationId, body.filters)
   const titles = new Map<string, string>()
-  const rollupQuery = { ...buildRollupQuery(gateway, body, range, parsed, titles), alternatives: visible }
   const runRollup = (query: RollupQuery) => queryGroups(gateway, organizationId, body, query, parsed)
+  const built = { ...buildRollupQuery(gateway, body, range, parsed, titles), alternatives: visible }
+  const rollupQuery = await boundDimensions(body, built, runRollup)
   const { groups, isTruncated } = await loadTopGroups(body, rollupQuery, runRollup)
   const { groups: shown, truncated } = sortAndLimitGroups(groups, body)
   const names = await loadDisplayNames(gateway, organizationId, body.dimensions, shown, titles)
@@ -86,7 +88,7 @@ function buildRollupQuery(
 ): RollupQuery {
   const requestedMetrics = resolveMetrics(body)
   const dimensions = body.dimensions.map((name): Dimension => {
-    const kind = dimensionsByName.get(name)
+    const kind = findDimension(name)
     return {
       column: kind?.column ?? 'none',
       read: (value) => {
@@ -103,6 +105,48 @@ function buildRollupQuery(
     measures: [...new Set(requestedMetrics.flatMap(({ measures }) => measures))],
     histograms: [...new Set(requestedMetrics.flatMap(({ spreads }) => spreads))],
   }
+}
+
+/** Where a dimension has too many values, those with the fewest requests become one. The same for every store. */
+async function boundDimensions(
+  body: QueryBody,
+  query: RollupQuery,
+  runRollup: RunRollup,
+): Promise<RollupQuery> {
+  const dimensions: Dimension[] = []
+  for (const [index, dimension] of query.dimensions.entries()) {
+    const max = findDimension(body.dimensions[index] ?? '')?.maxValues
+    dimensions.push(max === undefined ? dimension : await boundDimension(query, dimension, max, runRollup))
+  }
+  return { ...query, dimensions }
+}
+
+async function boundDimension(
+  query: RollupQuery,
+  dimension: Dimension,
+  max: number,
+  runRollup: RunRollup,
+): Promise<Dimension> {
+  const alone = { ...query, granularity: null, dimensions: [dimension], measures: [], histograms: [] }
+  const named = (await runRollup(alone)).filter(({ values }) => values[0] !== null)
+  if (named.length <= max) return dimension
+  const frequent = new Set(
+    named
+      .sort(compareFrequency)
+      .slice(0, max)
+      .map(({ values }) => values[0]),
+  )
+  const read = (stored: string | null) => {
+    const value = dimension.read(stored)
+    return value === null || frequent.has(value) ? value : otherValue
+  }
+  return { ...dimension, read }
+}
+
+function compareFrequency(a: Group, b: Group): number {
+  const difference = b.sum('requests') - a.sum('requests')
+  if (difference !== 0n) return difference > 0n ? 1 : -1
+  return (a.values[0] ?? '') < (b.values[0] ?? '') ? -1 : 1
 }
 
 type RunRollup = (query: RollupQuery) => Promise<Group[]>
@@ -127,7 +171,7 @@ async function loadTopGroups(
     const topValues = new Set(top.map(({ values }) => values[index] ?? null))
     const matches = (value: string | null) => topValues.has(read(value))
     const values = [...topValues].filter((value) => value !== null)
-    const isStored = dimensionsByName.get(body.dimensions[index] ?? '')?.isStoredValue
+    const isStored = findDimension(body.dimensions[index] ?? '')?.isStoredValue
     return { column, matches, ...(isStored && values.length === topValues.size && { values }) }
   })
   const groups = await runRollup({ ...query, filters: [...query.filters, ...filters] })
@@ -160,13 +204,10 @@ async function queryGroups(
     const isSingle = [...incoming.dimensions, ...incoming.filters].some(({ column }) => column === 'id')
     if (!isSingle) return await queryUsage(gateway, { organizationId, query: incoming, timeoutMs })
     const ids = generationIds?.slice(0, maxGenerations) ?? null
-    return await queryGenerations(gateway.db, {
-      organizationId,
-      query: incoming,
-      timeoutMs,
-      ids,
-      limit: computeNewestLimit(body),
-    })
+    const single = { organizationId, query: incoming, timeoutMs, ids, limit: computeNewestLimit(body) }
+    // A client may ask for a request by its id before the replica has it.
+    if (ids) return await queryGenerations(gateway.db, single)
+    return await readRecent(gateway, (db) => queryGenerations(db, single))
   } catch (error) {
     if (error instanceof RollupTimeoutError)
       throw gatewayError(

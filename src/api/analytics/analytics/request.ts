@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { granularities } from '../../../analytics/rollups/aggregator.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { utcTimestamp } from '../../../platform/validation/time-schema.ts'
-import { dimensions, dimensionsByName } from './dimensions.ts'
+import { dimensions, findDimension, tagDimension } from './dimensions.ts'
 import { metrics, metricsByName, requestCount } from './metrics.ts'
 
 export const operators = [
@@ -19,12 +19,15 @@ export const operators = [
 const text = z.string().max(1000)
 const scalar = z.union([text, z.number()])
 const filterValue = z.union([text, z.number(), z.array(scalar).min(1).max(1000)])
-const dimensionName = z.enum(dimensions.map(({ name }) => name))
+const dimensionName = z.union(
+  [z.enum(dimensions.map(({ name }) => name)), z.string().regex(tagDimension)],
+  `must be one of ${dimensions.map(({ name }) => name).join(', ')}, or tag: and the name of a tag`,
+)
 const metricName = z.enum(metrics.map(({ name }) => name))
 
 const filter = z
   .strictObject({
-    field: dimensionName.describe('The dimension to filter by.'),
+    field: dimensionName.describe('The dimension to filter by; `tag:project` is the tag `project`.'),
     operator: z.enum(operators.map(({ name }) => name)),
     value: filterValue.describe('Ids, not names; a list for `in` and `not_in`.'),
     include_unset: z
@@ -134,9 +137,7 @@ function validateRangeLength(body: QueryBody, { from, to }: TimeRange): void {
     throw invalidFieldError(field, 'may be at most 3 hours with minute granularity')
   }
   const names = [...body.metrics, ...body.dimensions, ...body.filters.map((filter) => filter.field)]
-  const shortRangeName = names.find(
-    (name) => (metricsByName.get(name) ?? dimensionsByName.get(name))?.isShort,
-  )
+  const shortRangeName = names.find((name) => (metricsByName.get(name) ?? findDimension(name))?.isShort)
   const maxDays = shortRangeName === undefined ? maxRangeDays : maxShortRangeDays
   if (to - from <= maxDays * dayMs) return
   throw invalidFieldError(

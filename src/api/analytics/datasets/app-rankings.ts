@@ -8,6 +8,7 @@ import {
   appSubcategories,
 } from '../../../analytics/datasets/app-categories.ts'
 import { readFigures } from '../../../analytics/datasets/figures.ts'
+import { readRecent } from '../../../analytics/stores.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { queryInteger } from '../../../platform/validation/query-params.ts'
@@ -58,7 +59,9 @@ export async function rankApps(
 ): Promise<{ data: z.input<typeof appRankingsItem>[]; period: Period }> {
   assertMatchingCategory(query)
   const period = resolvePeriod(gateway.clock.now(), query)
-  const volumes = await readVolumes(gateway, query, period, minOrganizations)
+  const volumes = await readRecent(gateway, (db) =>
+    readVolumes({ db, settings: gateway.settings }, query, period, minOrganizations),
+  )
   const ranked = volumes.filter(({ score }) => score > 0).sort(compareVolumes)
   const shown = ranked.slice(query.offset, query.offset + query.limit)
   const apps = await findApps(
@@ -90,16 +93,16 @@ export function resolveAppName({ settings }: Gateway, url: string, title: string
 }
 
 async function readVolumes(
-  gateway: Gateway,
+  { db, settings }: Pick<Gateway, 'db' | 'settings'>,
   query: AppRankingsQuery,
   period: Period,
   minOrganizations: number,
 ): Promise<AppVolume[]> {
   const isTrending = query.sort === 'trending'
   const from = isTrending ? shiftDay(period.from, -comparedPeriods * countDays(period)) : period.from
-  const isSelected = createAppFilter(gateway, query)
+  const isSelected = createAppFilter(settings, query)
   const volumes = new Map<string, AppVolume>()
-  await readFigures(gateway.db, { kind: 'app', from, to: period.to, minOrganizations }, (figure) => {
+  await readFigures(db, { kind: 'app', from, to: period.to, minOrganizations }, (figure) => {
     const { subject: url, day, requests, tokens } = figure
     if (!isSelected(url)) return
     const volume = volumes.get(url) ?? { url, requests: 0, tokens: 0, score: 0 }
@@ -118,7 +121,7 @@ function addVolume(volume: AppVolume, requests: number, tokens: number): void {
 
 /** Categories are assigned by the operator. */
 function createAppFilter(
-  { settings }: Gateway,
+  settings: Gateway['settings'],
   { category, subcategory }: { category?: AppCategory | undefined; subcategory?: AppSubcategory | undefined },
 ): (url: string) => boolean {
   if (!category && !subcategory) return () => true

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { contextBuckets, modalities } from '../../../analytics/datasets/contributions.ts'
 import { type Figure, readFigures } from '../../../analytics/datasets/figures.ts'
+import { readRecent } from '../../../analytics/stores.ts'
 import { permaslugOf } from '../../../catalog/lookup.ts'
 import { categories } from '../../../formats/vocabulary.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
@@ -52,16 +53,19 @@ export async function rankModels(
   const isSampled = query.category !== undefined || query.language_type !== undefined
   const kind = isSampled ? 'topic' : 'model'
   const matches = isSampled ? createTopicFilter(query) : createModelFilter(query)
-  const totals = new Map<string, Map<string, number>>()
   // A week is complete in the period, or not part of it.
   const to = isSampled ? shiftDay(period.to, -6) : period.to
-  await readFigures(gateway.db, { kind, from: period.from, to, minOrganizations }, (figure) => {
-    if (!matches(figure)) return
-    const date = findBucket(figure.day, query.period)
-    const model = permaslugOf(gateway.catalog, figure.subject.split('\n')[0] ?? '')
-    const ofDate = totals.get(date) ?? new Map<string, number>()
-    ofDate.set(model, (ofDate.get(model) ?? 0) + figure.tokens)
-    totals.set(date, ofDate)
+  const totals = await readRecent(gateway, async (db) => {
+    const tokens = new Map<string, Map<string, number>>()
+    await readFigures(db, { kind, from: period.from, to, minOrganizations }, (figure) => {
+      if (!matches(figure)) return
+      const date = findBucket(figure.day, query.period)
+      const model = permaslugOf(gateway.catalog, figure.subject.split('\n')[0] ?? '')
+      const ofDate = tokens.get(date) ?? new Map<string, number>()
+      ofDate.set(model, (ofDate.get(model) ?? 0) + figure.tokens)
+      tokens.set(date, ofDate)
+    })
+    return tokens
   })
   return { data: [...totals].sort(compareNames).flatMap(([date, models]) => rankDate(date, models)), period }
 }

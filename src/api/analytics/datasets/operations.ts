@@ -3,6 +3,7 @@ import { macroCategories, taskNames } from '../../../analytics/classifier/tasks.
 import { readPublicationTime } from '../../../analytics/datasets/figures.ts'
 import { readSessionWindow, sessionWindowDays } from '../../../analytics/datasets/session-costs.ts'
 import { readTaskShares, taskWindowDays } from '../../../analytics/datasets/task-shares.ts'
+import { readRecent } from '../../../analytics/stores.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { publicDataLimit } from '../../../http/rate-limit.ts'
@@ -167,7 +168,9 @@ const getTaskClassification = defineOperation({
   response: z.strictObject({ data: taskClassification }),
   handle: async ({ gateway }) => {
     const minOrganizations = await resolveMinOrganizations(gateway)
-    const { asOf, tasks, macros } = await readTaskShares(gateway.db, gateway.clock.now(), minOrganizations)
+    const { asOf, tasks, macros } = await readRecent(gateway, (db) =>
+      readTaskShares(db, gateway.clock.now(), minOrganizations),
+    )
     return {
       data: {
         as_of: asOf,

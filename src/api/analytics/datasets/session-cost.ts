@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type TurnRange, turnRanges } from '../../../analytics/datasets/session-costs.ts'
+import { readRecent } from '../../../analytics/stores.ts'
 import { permaslugOf } from '../../../catalog/lookup.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
@@ -35,7 +36,7 @@ export async function listSessionCosts(
   const { app_slug: appSlug, model, turn_range: turnRange, limit, offset } = query
   const models = model === undefined ? undefined : findModelIds(gateway, model)
   const filter = { appSlug, models, turnRange, minOrganizations, limit, offset }
-  const figures = await listSessionFigures(gateway.db, filter)
+  const figures = await readRecent(gateway, (db) => listSessionFigures(db, filter))
   const rows = figures.map(({ subject, cost_nanos }) => {
     const [url = '', id = '', range = ''] = subject.split('\n')
     return { url, id, range: range as TurnRange, cost_nanos }

@@ -6,6 +6,7 @@ import {
   listVisibleRequests,
 } from '../../../analytics/request-log/selection.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { tagFilter } from '../../../governance/tags/tag-schema.ts'
 import { findKey } from '../../../identity/keys.ts'
 import { assertWithinScope, resolveVisibleOwner, type Scope } from '../../../identity/permissions/grant.ts'
 import { resolveWorkspace } from '../../../identity/workspaces.ts'
@@ -49,6 +50,8 @@ export const logFilters = z.strictObject({
   format: text.optional().describe('The format of the client: `chat`, `messages`, ...'),
   app: text.optional().describe('The address or the title of the app.'),
   session_id: text.optional(),
+  external_user: text.optional().describe('The end user.'),
+  tag: tagFilter.optional(),
   preset: text.optional().describe('The id of the preset.'),
   streamed: queryBoolean().optional(),
   is_byok: queryBoolean().optional(),
@@ -145,6 +148,8 @@ function listSharedConditions(filters: LogFilters): Condition[] {
     ...anyOf(['dialect'], filters.format),
     ...anyOf(['app_url', 'app_title'], filters.app),
     ...anyOf(['session_id'], filters.session_id),
+    ...anyOf(['external_user'], filters.external_user),
+    ...(filters.tag ?? []).map((line) => ({ column: 'tags', line })),
     ...anyOf(['preset_id'], filters.preset),
     ...anyOf(['streamed'], toFlag(filters.streamed)),
     ...anyOf(['user_id'], filters.user_id),

@@ -37,7 +37,10 @@ const listGenerations = defineOperation({
     const { limit, cursor, ...filters } = query
     const selection = await resolveLogSelection(context, filters)
     const start = openTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), cursor)
-    const { entries, last } = await findLogPage(gateway, selection, { limit, start })
+    const isOfOne = filters.id !== undefined || filters.request_id !== undefined
+    // A client may ask for a request by its id before the replica has it.
+    const stores = isOfOne ? { ...gateway, replica: null } : gateway
+    const { entries, last } = await findLogPage(stores, selection, { limit, start })
     return {
       data: await toLogRecords(gateway, caller, entries),
       cursor: last && encryptTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), last),

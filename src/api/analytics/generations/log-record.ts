@@ -3,6 +3,8 @@ import { type Caller, isInferenceKey } from '../../../access/caller.ts'
 import type { GenerationRow, LogEntry, RefusedRow } from '../../../analytics/request-log/walk.ts'
 import { countCompletionTokens, countPromptTokens } from '../../../formats/call/usage.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { splitTags } from '../../../governance/tags/tag.ts'
+import { tagList } from '../../../governance/tags/tag-schema.ts'
 import { displayNameOf, findMembers } from '../../../identity/members.ts'
 import { findKeys, listWorkspaceNames } from '../../../identity/record-names.ts'
 import { sumNestedCosts } from '../../../ledger/bill-lines.ts'
@@ -46,6 +48,7 @@ export const logRecord = z
     session_id: text,
     preset_id: text,
     external_user: text,
+    tags: tagList,
     tokens_prompt: count,
     tokens_completion: count,
     tokens_cached: count.describe('The prompt tokens read from a cache.'),
@@ -135,6 +138,7 @@ function toSharedFields({ keys, users, workspaces }: Names, row: GenerationRow |
     session_id: row.session_id,
     preset_id: row.preset_id,
     external_user: row.external_user,
+    tags: splitTags(row.tags),
     latency: row.latency_ms,
   }
 }

@@ -246,6 +246,7 @@ async function insertRefused({ gateway }: TestServer, tenant: Tenant, changes: P
     app_url: null,
     app_title: null,
     external_user: null,
+    tags: null,
     request_id: null,
     routing_plan_id: null,
     requests: 3,

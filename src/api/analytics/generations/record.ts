@@ -5,6 +5,8 @@ import { isRouterSlug } from '../../../catalog/router-models.ts'
 import { countCompletionTokens, countPromptTokens, type Usage } from '../../../formats/call/usage.ts'
 import { dataRegions } from '../../../formats/vocabulary.ts'
 import { type HitRow, hitRecord, toHitRecord } from '../../../governance/guardrail-hits.ts'
+import { splitTags } from '../../../governance/tags/tag.ts'
+import { tagList } from '../../../governance/tags/tag-schema.ts'
 import { type LineRow, lineRecord, toLineRecord } from '../../../ledger/bill-lines.ts'
 import { computeCost } from '../../../ledger/cost.ts'
 import { type BucketColumn, bucketColumns, readUsage } from '../../../ledger/generation.ts'
@@ -138,6 +140,7 @@ export const generationRecord = z
     moderation_latency: z.number().nullable(),
     data_region: z.enum(dataRegions),
     external_user: text,
+    tags: tagList,
     session_id: text,
     preset_id: text,
     service_tier: text,
@@ -196,6 +199,7 @@ export function toGenerationRecord(
     generation_time: row.latency_ms,
     data_region: dataRegions.find((region) => region === row.region) ?? 'global',
     external_user: row.external_user,
+    tags: splitTags(row.tags),
     session_id: row.session_id,
     preset_id: row.preset_id,
     service_tier: row.service_tier,

@@ -1,9 +1,9 @@
-import type { Settings } from '../../../gateway/settings.ts'
-import type { Vault } from '../../../platform/crypto/crypto.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
 import { newId } from '../../../platform/crypto/ids.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { dropExpiredMonths, readMonthlyIds } from '../../../platform/db/monthly/retention.ts'
 import { type Clock, isoNow } from '../../../platform/time/clock.ts'
+import { deleteUnusedPacks, PackReader } from '../../../storage/content-packs.ts'
 import { type GenerationContent, generationContent } from './content.ts'
 import { type GenerationRow, originOf } from './record.ts'
 
@@ -43,19 +43,28 @@ export interface StoredContent {
 }
 
 export async function findContent(
-  { db, vault }: { db: Db; vault: Vault },
+  { db, vault, settings }: Pick<Gateway, 'db' | 'vault' | 'settings'>,
   organizationId: string,
   id: string,
 ): Promise<StoredContent | undefined> {
   const row = await db
     .selectFrom('generation_contents as content')
     .leftJoin('generations', 'generations.id', 'content.generation_id')
-    .select(['content.sealed_content', 'content.workspace_id', 'generations.key_id', 'generations.user_id'])
+    .select([
+      'content.sealed_content',
+      'content.pack',
+      'content.pack_offset',
+      'content.pack_length',
+      'content.workspace_id',
+      'generations.key_id',
+      'generations.user_id',
+    ])
     .where('content.generation_id', '=', id)
     .where('content.organization_id', '=', organizationId)
     .executeTakeFirst()
-  if (!row) return undefined
-  const content = generationContent.parse(JSON.parse(vault.decrypt(row.sealed_content, id)))
+  const sealed = row && (await new PackReader({ settings }).readOne(row))
+  if (!row || !sealed) return undefined
+  const content = generationContent.parse(JSON.parse(vault.decrypt(sealed, id)))
   return { keyId: row.key_id, userId: row.user_id, workspaceId: row.workspace_id, content }
 }
 
@@ -86,15 +95,19 @@ const dayMs = 24 * 60 * 60_000
 const deleteBatchSize = 500
 
 /** Deletes content older than the retention period in small batches, or by month. Returns how many rows. */
-export async function deleteExpiredContents({
+export async function deleteExpiredContents(
+  gateway: Pick<Gateway, 'db' | 'clock' | 'settings'>,
+): Promise<number> {
+  const deleted = await deleteExpiredRows(gateway)
+  await deleteUnusedPacks(gateway)
+  return deleted
+}
+
+async function deleteExpiredRows({
   db,
   clock,
   settings,
-}: {
-  db: Db
-  clock: Clock
-  settings: Settings
-}): Promise<number> {
+}: Pick<Gateway, 'db' | 'clock' | 'settings'>): Promise<number> {
   const days = settings.records.content_retention_days
   const before = new Date(clock.now() - days * dayMs).toISOString()
   await dropExpiredMonths(db, { tables: ['generation_contents'], column: 'created_at', until: before })

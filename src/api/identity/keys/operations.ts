@@ -4,8 +4,11 @@ import { coversAllWorkspaces, type ScopedRequest } from '../../../access/reachab
 import { transact } from '../../../access/transact.ts'
 import { type DataRegion, dataRegions } from '../../../formats/vocabulary.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { findDefaultTier, requireTier } from '../../../governance/limits/tier-store.ts'
 import { computeEffectivePolicy } from '../../../governance/policy/effective.ts'
 import { loadLayers } from '../../../governance/policy/store.ts'
+import { encodeTagRules } from '../../../governance/tags/rules.ts'
+import { tagRulesBody } from '../../../governance/tags/tag-schema.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { type ApiKey, createKey, deleteKey, lockKeyOwners, type NewKey } from '../../../identity/keys.ts'
@@ -53,14 +56,20 @@ const partnerSecret = z
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without spaces')
   .refine((secret) => new Set(secret).size >= 10, 'must have at least 10 different characters')
 
+const tierName = lineField(64).describe(
+  'An extension: the tier whose limits apply to the key. A new key without one has the default tier; null: none.',
+)
+
 const createBody = z.strictObject({
   name,
   limit: usdAmount.nullish(),
   limit_reset: limitReset.nullish(),
   include_byok_in_limit: z.boolean().optional(),
+  tags: tagRulesBody.nullish().describe('Rules about the tags of its requests; null removes them.'),
   expires_at: utcTimestamp.nullish(),
   workspace_id: z.uuid().optional(),
   creator_user_id: z.string().min(1).nullish(),
+  tier: tierName.nullish(),
   external: z.strictObject({ user: lineField(256), api_key: partnerSecret.optional() }).optional(),
 })
 
@@ -70,6 +79,8 @@ const updateBody = z.strictObject({
   limit: usdAmount.nullish(),
   limit_reset: limitReset.nullish(),
   include_byok_in_limit: z.boolean().optional(),
+  tier: tierName.nullish(),
+  tags: tagRulesBody.nullish().describe('Rules about the tags of its requests; null removes them.'),
 })
 
 const getCurrentKey = defineOperation({
@@ -180,8 +191,13 @@ const createApiKey = defineOperation({
       limitReset: body.limit_reset ?? null,
       includeByokInLimit: body.include_byok_in_limit ?? false,
       expiresAt: body.expires_at ?? null,
+      tagRules: encodeTagRules(body.tags ?? null),
       externalUser: body.external?.user ?? null,
       externalSecret: body.external?.api_key ?? null,
+      tier:
+        body.tier === undefined
+          ? await findDefaultTier(gateway.db, caller.organizationId)
+          : await requireTier(gateway.db, caller.organizationId, body.tier, 'tier'),
     }
     const { key, secret } = await transact(request, async (tx, record) => {
       const created = await createKey(tx, gateway.clock, input)
@@ -226,9 +242,13 @@ const updateApiKey = defineOperation({
       ...(body.name !== undefined && { name: body.name }),
       ...(body.disabled !== undefined && { disabled: toFlag(body.disabled) }),
       ...(body.limit !== undefined && { limit_nanos: body.limit }),
+      ...(body.tags !== undefined && { tag_rules: encodeTagRules(body.tags) }),
       ...(body.limit_reset !== undefined && { limit_reset: body.limit_reset }),
       ...(body.include_byok_in_limit !== undefined && {
         include_byok_in_limit: toFlag(body.include_byok_in_limit),
+      }),
+      ...(body.tier !== undefined && {
+        tier: await requireTier(gateway.db, caller.organizationId, body.tier, 'tier'),
       }),
     }
     const changed = await transact(request, async (tx, record) => {

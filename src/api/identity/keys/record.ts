@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { dataRegions } from '../../../formats/vocabulary.ts'
+import { tagRulesRecord, toTagRulesRecord } from '../../../governance/tags/tag-schema.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
 import { computeRemainingLimit, type KeyUsage } from '../../../ledger/usage.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
@@ -42,7 +43,11 @@ export const keyRecord = z
       ),
     expires_at: z.string().nullable(),
     external_user: z.string().nullable(),
+    tags: tagRulesRecord
+      .nullable()
+      .describe('An extension: the rules about the tags of its requests; null if there are none.'),
     creator_user_id: z.string().nullable(),
+    tier: z.string().nullable().describe('An extension: the tier whose limits apply to it.'),
     workspace_id: z.string(),
   })
   .meta({ id: 'ApiKey' })
@@ -84,7 +89,9 @@ export function toKeyRecord(key: ApiKey, usage: KeyUsage): z.input<typeof keyRec
     last_used_at: usage.lastUsedAt,
     expires_at: key.expires_at,
     external_user: key.external_user,
+    tags: toTagRulesRecord(key.tag_rules),
     creator_user_id: key.creator_user_id,
+    tier: key.tier,
     workspace_id: key.workspace_id,
   }
 }

@@ -3,7 +3,6 @@ import { searchKeys } from '../../../identity/key-search.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
 import type { Scope } from '../../../identity/permissions/grant.ts'
 import type { Db } from '../../../platform/db/db.ts'
-import type { ApiKeyTable } from '../../../platform/db/schema.ts'
 import { type Clock, isoNow } from '../../../platform/time/clock.ts'
 
 const keysPerPage = 100
@@ -66,7 +65,10 @@ function conditionsOf(visible: VisibleKeys): RawBuilder<boolean>[] {
 }
 
 export type KeyChanges = Partial<
-  Pick<ApiKeyTable, 'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit'>
+  Pick<
+    ApiKey,
+    'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit' | 'tier' | 'tag_rules'
+  >
 >
 
 /** Locks a key, like `tryLockWorkspace`: undefined once it is deleted. */

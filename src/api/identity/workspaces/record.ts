@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { buildWorkspaceGuardrail } from '../../../governance/policy/default-guardrail.ts'
+import { encodeTagRules } from '../../../governance/tags/rules.ts'
+import { tagRulesBody, tagRulesRecord, toTagRulesRecord } from '../../../governance/tags/tag-schema.ts'
 import { slugPattern, type Workspace, type WorkspaceSettings } from '../../../identity/workspaces.ts'
 import { uuidPattern } from '../../../platform/crypto/ids.ts'
 import { decodeList, encodeList, toFlag } from '../../../platform/db/values.ts'
@@ -44,6 +46,9 @@ export const workspaceRecord = z
       .boolean()
       .describe('Whether the destinations of the workspace receive its finished requests.'),
     disabled_server_tools: z.array(z.string()).nullable(),
+    tags: tagRulesRecord
+      .nullable()
+      .describe('The rules about the tags of its requests; null if there are none.'),
     video_callback_url: z.string().nullable(),
     has_video_callback_secret: z.boolean(),
     created_by: z.string().nullable(),
@@ -81,6 +86,7 @@ const settingFields = {
     .max(100)
     .nullish()
     .describe('An empty list and null both clear it.'),
+  tags: tagRulesBody.nullish().describe('Rules about the tags of its requests; null removes them.'),
 }
 
 export const createBody = z.strictObject({ name, slug, ...settingFields })
@@ -128,6 +134,7 @@ export function toSettingColumns(
       broadcast_enabled: toFlag(body.is_observability_broadcast_enabled),
     }),
     ...(body.video_callback_url !== undefined && { video_callback_url: body.video_callback_url }),
+    ...(body.tags !== undefined && { tag_rules: encodeTagRules(body.tags) }),
     ...(body.disabled_server_tools !== undefined && {
       disabled_server_tools: body.disabled_server_tools?.length
         ? encodeList(body.disabled_server_tools)
@@ -153,6 +160,7 @@ export function toWorkspaceRecord(workspace: Workspace): z.input<typeof workspac
     is_data_discount_logging_enabled: workspace.data_discount_logging_enabled === 1,
     is_observability_broadcast_enabled: workspace.broadcast_enabled === 1,
     disabled_server_tools: decodeList(workspace.disabled_server_tools),
+    tags: toTagRulesRecord(workspace.tag_rules),
     video_callback_url: workspace.video_callback_url,
     has_video_callback_secret: workspace.sealed_video_secret !== null,
     created_by: workspace.created_by,

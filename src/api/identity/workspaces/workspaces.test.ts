@@ -46,6 +46,7 @@ describeOnEachDatabase('Workspaces', (server) => {
         is_data_discount_logging_enabled: false,
         is_observability_broadcast_enabled: true,
         disabled_server_tools: null,
+        tags: null,
         video_callback_url: null,
         has_video_callback_secret: false,
         created_by: server().own.owner.id,

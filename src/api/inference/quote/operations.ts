@@ -50,7 +50,7 @@ const excluded = z.strictObject({
 })
 
 const limit = z.strictObject({
-  kind: z.enum(['credits', 'key', 'member', 'workspace', 'guardrail', 'free_requests']),
+  kind: z.enum(['credits', 'key', 'member', 'workspace', 'guardrail', 'limit', 'free_requests']),
   subject: z.string().describe('Whose spending counts: organization, workspace, key or member.'),
   interval: z.enum(['lifetime', 'monthly', 'weekly', 'daily', 'minute']),
   unit: z.enum(['usd', 'requests']),

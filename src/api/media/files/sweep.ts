@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import type { BlobStore, StoredBlob } from '../../../platform/files/blob-store.ts'
 import { listStores } from '../../../storage/file-storage.ts'
+import { idPrefix } from '../../../storage/stored-files.ts'
 import { partialSuffix, resolveUploadsFolder } from './disk.ts'
 import { filterIdsWithRow } from './store.ts'
 
@@ -10,7 +11,7 @@ import { filterIdsWithRow } from './store.ts'
 export const abandonedAfterMs = 60 * 60 * 1000
 
 /** Names of generated ids, with a suffix until the upload is complete. Anything else is not ours to delete. */
-const storedNamePattern = new RegExp(`^(hg_file_[0-9a-f]+)(\\${partialSuffix})?$`)
+const storedNamePattern = new RegExp(`^(${idPrefix}[0-9a-f]+)(\\${partialSuffix})?$`)
 
 /** Removes what a crash left behind in any store: incomplete uploads and bytes without a row. Returns how many. */
 export async function sweepFiles(gateway: Gateway): Promise<number> {
@@ -21,7 +22,7 @@ export async function sweepFiles(gateway: Gateway): Promise<number> {
 
 async function sweepStore(gateway: Gateway, store: BlobStore): Promise<number> {
   let removed = 0
-  for await (const page of store.list()) {
+  for await (const page of store.list(idPrefix)) {
     for (const key of await findLeftovers(gateway, page)) {
       await store.delete(key)
       removed++

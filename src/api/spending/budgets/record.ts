@@ -25,7 +25,7 @@ const windowRecord = z.strictObject({
 
 const limitRecord = z
   .strictObject({
-    kind: z.enum(['credits', 'key', 'member', 'workspace', 'guardrail']),
+    kind: z.enum(['credits', 'key', 'member', 'workspace', 'guardrail', 'limit']),
     node_id: z.string().describe('The node whose spending counts.'),
     guardrail_id: z.string().nullable().describe('Of a budget of a guardrail.'),
     interval: z.enum(['daily', 'weekly', 'monthly', 'lifetime']),

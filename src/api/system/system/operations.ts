@@ -33,6 +33,19 @@ const clickHouseState = z.strictObject({
   exported_at: z.string().nullable(),
 })
 
+const replicaState = z.strictObject({
+  is_used: z.boolean().describe('Whether it answers, and is behind by no more than it may be.'),
+  lag_seconds: z
+    .number()
+    .nullable()
+    .describe(
+      'How far it is behind at most; up to two seconds of it are since the last measured write. Null: not known.',
+    ),
+  max_lag_seconds: z.number(),
+  reads: z.int().describe('Reads of this node that it answered.'),
+  fallbacks: z.int().describe('Reads of this node that the database answered instead.'),
+})
+
 const system = z
   .strictObject({
     version: z.string(),
@@ -82,7 +95,13 @@ const system = z
         .nullable()
         .describe('Of the journal of the ledger: what SQLite does not have yet. Null with PostgreSQL.'),
       files: z.enum(['data_directory', 'bucket']),
+      contents: z
+        .enum(['database', 'bucket'])
+        .describe('Where logged prompts and replies are, or are moved to.'),
     }),
+    replica: replicaState
+      .nullable()
+      .describe('What analytics are read from. Null without DATABASE_REPLICA_URL.'),
     clickhouse: clickHouseState.nullable().describe('Null without CLICKHOUSE_URL.'),
     warnings: z.array(z.strictObject({ code: z.string(), message: z.string() })),
     overhead: z
@@ -146,9 +165,11 @@ async function describeSystem(gateway: Gateway): Promise<z.input<typeof system>>
       database_bytes: await readDatabaseBytes(db, config.databaseUrl),
       journal_bytes,
       files: settings.files.s3 ? 'bucket' : 'data_directory',
+      contents: settings.records.contents,
     },
     workers: (await gateway.worker?.describeWorkers()) ?? null,
     shared_state: { kind: cluster.status.kind, is_connected: cluster.status.isConnected },
+    replica: await describeReplica(gateway),
     clickhouse: await describeClickHouse(gateway),
     warnings: listWarnings(gateway, nodes),
     overhead: toQuantiles(await sampleOverhead(db, since)),
@@ -156,6 +177,17 @@ async function describeSystem(gateway: Gateway): Promise<z.input<typeof system>>
     settings: describeSettings(settings),
     environment: describeEnvironment(config),
     backup: { parts: listBackupParts(gateway) },
+  }
+}
+
+async function describeReplica({ replica }: Gateway): Promise<z.input<typeof replicaState> | null> {
+  if (!replica) return null
+  return {
+    is_used: await replica.measure(),
+    lag_seconds: replica.lagMs === null ? null : replica.lagMs / 1000,
+    max_lag_seconds: replica.maxLagMs / 1000,
+    reads: replica.status.reads,
+    fallbacks: replica.status.fallbacks,
   }
 }
 
@@ -199,12 +231,16 @@ function toQuantiles(sorted: number[]): z.input<typeof system>['overhead'] {
 
 function listBackupParts({ config, settings }: Gateway): { name: string; location: string }[] {
   const { s3 } = settings.files
+  const isContents = settings.records.contents === 'bucket'
   return [
     {
       name: 'Database',
       location: isPostgresUrl(config.databaseUrl) ? 'PostgreSQL (DATABASE_URL)' : config.databaseUrl,
     },
-    { name: 'Files', location: s3 ? `the bucket ${s3.bucket}` : `${config.dataDir}/files` },
+    {
+      name: isContents ? 'Files, prompts and replies' : 'Files',
+      location: s3 ? `the bucket ${s3.bucket}` : `${config.dataDir}/files`,
+    },
     {
       name: 'Secret key',
       location: config.secretKey === null ? `${config.dataDir}/secret.key` : 'HEADGATE_SECRET_KEY',

@@ -16,6 +16,10 @@ const counted: Record<CountedQueue, Pick<Queue, 'name' | 'description'>> = {
     name: 'clickhouse_export',
     description: 'Rolled-up requests that ClickHouse does not have yet.',
   },
+  contents: {
+    name: 'contents',
+    description: 'Logged prompts and replies that are to be moved to the bucket.',
+  },
   notifications: { name: 'notifications', description: 'Mails and webhooks of notifications.' },
   videoJobs: { name: 'video_jobs', description: 'Video jobs that a provider works on.' },
   videoWebhooks: { name: 'video_webhooks', description: 'Webhooks of video jobs that have ended.' },
@@ -29,6 +33,7 @@ export async function measureQueues(gateway: Gateway): Promise<Queue[]> {
     createQueue('ledger', 'Holds and charges of this node that are not written yet.', ledger.waiting),
   ]
   for (const [queue, { name, description }] of Object.entries(counted)) {
+    if (queue === 'contents' && gateway.settings.records.contents === 'database') continue
     queues.push(createQueue(name, description, await countWaiting(db, queue as CountedQueue)))
   }
   const deliveries = [...metrics.deliveryQueues.values()].reduce((sum, { depth }) => sum + depth, 0)

@@ -14,6 +14,7 @@ const waitingRows = {
   holds: sql`select 1 from holds`,
   rollUps: sql`select 1 from unrolled_generations`,
   clickhouse: sql`select 1 from clickhouse_queue`,
+  contents: sql`select 1 from generation_contents where pack is null`,
   notifications: sql`select 1 from notification_deliveries where state = 'pending'`,
   videoJobs: sql`select 1 from video_jobs where due_at is not null`,
   videoWebhooks: sql`select 1 from video_jobs where webhook_due_at is not null`,

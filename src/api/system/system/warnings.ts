@@ -8,7 +8,7 @@ export interface Warning {
 
 /** Lists warnings for an operator who is about to rely on the installation. */
 export function listWarnings(
-  { config, settings, ledger, cluster, clickhouse }: Gateway,
+  { config, settings, ledger, cluster, replica, clickhouse }: Gateway,
   nodes: number,
 ): Warning[] {
   const isEmbedded = !isPostgresUrl(config.databaseUrl)
@@ -47,6 +47,11 @@ export function listWarnings(
       message:
         'The server of REDIS_URL does not answer. Until it does, each node admits its share of every rate limit, and changes by other nodes take up to two seconds.',
     },
+    replica !== null &&
+      replica.status.problem !== null && {
+        code: 'replica_unavailable',
+        message: `Analytics are read from DATABASE_URL, because the database of DATABASE_REPLICA_URL cannot be used: ${replica.status.problem}.`,
+      },
     clickhouse?.status.isConnected === false && {
       code: 'clickhouse_unavailable',
       message: `Generations are not sent to ClickHouse: ${clickhouse.status.problem}. Until they are, they wait in the database, and analytics are read from it.`,

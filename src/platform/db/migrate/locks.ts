@@ -25,40 +25,56 @@ export class MigrationBlockedError extends Error {}
 const migrationLock = 5_170_231_044
 const lockPollMs = 500
 
-/** Runs `work` while no other process migrates this database. The server frees the lock when the connection ends. */
+/**
+ * Runs `work` while no other process migrates this database. The lock is that of a transaction, which a pooler leaves on
+ * one connection, and which is free when the connection ends. It has no snapshot in between: no cleanup and no build of
+ * an index waits for it.
+ */
 export async function withMigrationLock<T>(
   db: Kysely<unknown>,
   onWait: (reason: string) => void,
   work: (assertLocked: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  return db.connection().execute(async (connection) => {
-    await sql`set idle_session_timeout = 0`.execute(connection).catch(() => undefined)
-    for (let isReported = false; !(await tryLock(connection)); await Bun.sleep(lockPollMs)) {
-      if (!isReported) onWait('another process migrates this database')
-      isReported = true
+  for (let tries = 1; ; tries++) {
+    const outcome = await runLocked(db, work)
+    if (outcome) return outcome.result
+    if (tries === 1) onWait('another process migrates this database')
+    await Bun.sleep(lockPollMs)
+  }
+}
+
+/** Null if another process has the lock. The build of an index would wait for a transaction that waits for it. */
+async function runLocked<T>(
+  db: Kysely<unknown>,
+  work: (assertLocked: () => Promise<void>) => Promise<T>,
+): Promise<{ result: T } | null> {
+  const transaction = db.transaction().setIsolationLevel('read committed')
+  return transaction.execute(async (tx) => {
+    if (!(await tryLock(tx))) return null
+    await endSnapshot(tx)
+    // A connection that was replaced has no lock.
+    const assertLocked = async () => {
+      if (!(await holdsLock(tx))) throw new Error('the connection with the lock was lost')
+      await endSnapshot(tx)
     }
-    try {
-      // A connection that was replaced has no lock.
-      return await work(async () => {
-        if (!(await holdsLock(connection))) throw new Error('the connection with the lock was lost')
-      })
-    } finally {
-      await sql`select pg_advisory_unlock(${migrationLock}::bigint)`
-        .execute(connection)
-        .catch(() => undefined)
-    }
+    return { result: await work(assertLocked) }
   })
 }
 
-async function tryLock(connection: Kysely<unknown>): Promise<boolean> {
+/** The result of a query keeps its snapshot until the next statement of the connection: this one needs none. */
+async function endSnapshot(tx: Kysely<unknown>): Promise<void> {
+  await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
+}
+
+async function tryLock(tx: Kysely<unknown>): Promise<boolean> {
   const { rows } = await sql<{ is_locked: boolean }>`
-    select pg_try_advisory_lock(${migrationLock}::bigint) as is_locked`.execute(connection)
+    select pg_try_advisory_xact_lock(${migrationLock}::bigint) as is_locked`.execute(tx)
   return rows[0]?.is_locked === true
 }
 
-async function holdsLock(connection: Kysely<unknown>): Promise<boolean> {
+async function holdsLock(tx: Kysely<unknown>): Promise<boolean> {
   const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()
-    and granted and ((classid::bigint << 32) | objid::bigint) = ${migrationLock}::bigint`.execute(connection)
+    and granted and ((classid::bigint << 32) | objid::bigint) = ${migrationLock}::bigint`.execute(tx)
   return rows.length > 0
 }
 

@@ -1,12 +1,19 @@
 import { type Kysely, sql } from 'kysely'
 import { buildIndex, type IndexDefinition } from './steps.ts'
 
+/** Runs a transaction whose locks are waited for a bounded time. */
+type Transact = (work: (tx: Kysely<unknown>) => Promise<unknown>) => Promise<unknown>
+
 /**
  * Builds an index while requests write to its table. One that an interruption left half-built is dropped first. `db` is
  * a connection outside of a transaction.
  */
-export async function buildIndexOnline(db: Kysely<unknown>, index: IndexDefinition): Promise<void> {
-  if (await isPartitioned(db, index.table)) await buildOnPartitions(db, index)
+export async function buildIndexOnline(
+  db: Kysely<unknown>,
+  index: IndexDefinition,
+  transact: Transact,
+): Promise<void> {
+  if (await isPartitioned(db, index.table)) await buildOnPartitions(db, index, transact)
   else await buildOnTable(db, index)
 }
 
@@ -28,27 +35,34 @@ async function cancelBuilds(db: Kysely<unknown>, table: string): Promise<void> {
   while ((await cancel()).rows.length > 0) await Bun.sleep(cancelPollMs)
 }
 
-/** The index of a partitioned table is valid once each partition has its own. */
-async function buildOnPartitions(db: Kysely<unknown>, index: IndexDefinition): Promise<void> {
+/**
+ * The index of a partitioned table is valid once each partition has its own. Creating it stops writes for a moment, and
+ * attaching an index to it every query of the partition.
+ */
+async function buildOnPartitions(
+  db: Kysely<unknown>,
+  index: IndexDefinition,
+  transact: Transact,
+): Promise<void> {
   const state = await readIndex(db, index.name)
   if (state?.isValid) return
-  if (!state) await buildIndex(db, index, { isOnly: true }).execute(db)
+  if (!state) await transact((tx) => buildIndex(tx, index, { isOnly: true }).execute(tx))
   for (const partition of await listPartitions(db, index.table)) {
     const name = `${index.name}_${partition}`
     await buildOnTable(db, { ...index, name, table: partition })
     // Attaching one again changes nothing.
-    await sql`alter index ${sql.ref(index.name)} attach partition ${sql.ref(name)}`.execute(db)
+    await transact((tx) =>
+      sql`alter index ${sql.ref(index.name)} attach partition ${sql.ref(name)}`.execute(tx),
+    )
   }
+  // PostgreSQL shortens long names, and two partitions would have one index.
+  if (!(await readIndex(db, index.name))?.isValid)
+    throw new Error(`the index ${index.name} is not on every partition of ${index.table}`)
 }
 
 async function readIndex(db: Kysely<unknown>, name: string): Promise<{ isValid: boolean } | undefined> {
-  const { rows } = await sql<{
-    is_valid: boolean
-    kind: string
-  }>`select indisvalid as is_valid, relkind as kind
-    from pg_index join pg_class on pg_class.oid = indexrelid where indexrelid = to_regclass(${name})`.execute(
-    db,
-  )
+  const { rows } = await sql<{ is_valid: boolean }>`select indisvalid as is_valid from pg_index
+    where indexrelid = to_regclass(${name})`.execute(db)
   const [row] = rows
   return row && { isValid: row.is_valid }
 }

@@ -13,7 +13,7 @@ import { ClusterNode } from '../../../ledger/recovery.ts'
 import { closeDb, type Db, migrate, openDb, readDatabaseTime } from '../db.ts'
 import { migrations } from '../migrations/all.ts'
 import { assertKnownSchema, runMigrations, upgrade } from '../upgrade.ts'
-import { type LockLimits, MigrationBlockedError, transactBounded } from './locks.ts'
+import { type LockLimits, MigrationBlockedError, transactBounded, withMigrationLock } from './locks.ts'
 import { migrateOnline } from './online.ts'
 import type { MigrationProgress } from './progress.ts'
 import { createIndex, fillColumns, inTransaction, outsideTransaction, type SchemaMigration } from './steps.ts'
@@ -271,6 +271,54 @@ describe.if(databaseKinds.includes('postgres'))('a migration on PostgreSQL while
     })
     await migrateOnline(db as Kysely<unknown>, { nodeTimeoutMs, progress, limits })
     expect(await countUnfilled(db)).toBe(0)
+  })
+
+  test('an index of a partitioned table does not stop requests that wait for its locks', async () => {
+    const { db } = await openMigrated()
+    await sql`create table marks (id text, text text) partition by list (id)`.execute(db)
+    await sql`create table marks_default partition of marks default`.execute(db)
+    declare({
+      '900-marks': { steps: [createIndex({ name: 'marks_by_text', table: 'marks', columns: ['text'] })] },
+    })
+    const { waits, progress } = recordProgress()
+    const run = () => migrateOnline(db as Kysely<unknown>, { nodeTimeoutMs, progress, limits })
+    await whileLocked(db, async () => {
+      const error = await run().catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(MigrationBlockedError)
+      expect(waits).toHaveLength(2)
+      await sql`insert into marks (id) values ('during')`.execute(db)
+    })
+    await run()
+    const { rows } =
+      await sql`select indisvalid from pg_index where indexrelid = 'marks_by_text'::regclass`.execute(db)
+    expect(rows).toEqual([{ indisvalid: true }])
+  })
+
+  test('the lock is that of a transaction, which a pooler leaves on one connection', async () => {
+    const { db } = await openMigrated()
+    const findHolders = async (assertLocked: () => Promise<void>) => {
+      await assertLocked()
+      const { rows } = await sql`select state, backend_xmin from pg_stat_activity
+        where datname = current_database() and pid in (select pid from pg_locks where locktype = 'advisory')`.execute(
+        db,
+      )
+      return rows
+    }
+    const holders = await withMigrationLock(db as Kysely<unknown>, () => undefined, findHolders)
+    expect(holders).toEqual([{ state: 'idle in transaction', backend_xmin: null }])
+    expect(await findHolders(async () => undefined)).toEqual([])
+  })
+
+  test('an index that two partitions would share is not taken for finished', async () => {
+    const { db } = await openMigrated()
+    await sql`create table marks (id text, text text) partition by list (id)`.execute(db)
+    for (const id of ['a', 'b'])
+      await sql.raw(`create table marks_${id} partition of marks for values in ('${id}')`).execute(db)
+    const name = `marks_${'x'.repeat(50)}`
+    declare({ '900-marks': { steps: [createIndex({ name, table: 'marks', columns: ['text'] })] } })
+    const { progress } = recordProgress()
+    const running = migrateOnline(db as Kysely<unknown>, { nodeTimeoutMs, progress, limits })
+    await expect(running).rejects.toThrow('is not on every partition of marks')
   })
 
   test('a statement that would stop requests for too long is undone, but not while no node serves', async () => {

@@ -145,7 +145,9 @@ class OnlineMigration {
       return
     }
     await this.#runOutside(label, (connection) =>
-      step.kind === 'index' ? buildIndexOnline(connection, step.index) : step.run(connection),
+      step.kind === 'index'
+        ? buildIndexOnline(connection, step.index, (change) => this.#transact(change))
+        : step.run(connection),
     )
     await recordStep(this.#db, record)
   }

@@ -55,8 +55,12 @@ import { ledgerLeases } from './060-ledger-leases.ts'
 import { nodeSchemas } from './061-node-schemas.ts'
 import { monthlyGenerations } from './062-monthly-generations.ts'
 import { clickhouseStream } from './064-clickhouse-stream.ts'
-import { modelAliases } from './066-model-aliases.ts'
-import { modelLists } from './067-model-lists.ts'
+import { limits } from './070-limits.ts'
+import { contentPacks } from './071-content-packs.ts'
+import { generationTags } from './072-generation-tags.ts'
+import { tagRules } from './073-tag-rules.ts'
+import { modelAliases } from './074-model-aliases.ts'
+import { modelLists } from './075-model-lists.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -118,6 +122,10 @@ export const migrations: Record<string, SchemaMigration> = {
   '061-node-schemas': nodeSchemas,
   '062-monthly-generations': monthlyGenerations,
   '064-clickhouse-stream': clickhouseStream,
-  '066-model-aliases': modelAliases,
-  '067-model-lists': modelLists,
+  '070-limits': limits,
+  '071-content-packs': contentPacks,
+  '072-generation-tags': generationTags,
+  '073-tag-rules': tagRules,
+  '074-model-aliases': modelAliases,
+  '075-model-lists': modelLists,
 }

@@ -236,6 +236,21 @@ describe.if(databaseKinds.includes('postgres'))('Retention of months (postgres)'
       ({ month }) => month - present,
     )
 
+  test('a month with a generation that ClickHouse does not have is not dropped', async () => {
+    const id = idAt(startOfMonth(present) + dayMs)
+    await insert(db, id, startOfMonth(present) + dayMs)
+    const before = await months()
+    await db
+      .insertInto('clickhouse_queue')
+      .values({ generation_id: id, organization_id: 'org_1', version: 1, moved_from: null })
+      .execute()
+    await deleteOldGenerations({ db, clock }, 10)
+    expect(await listIds(db)).toEqual([id])
+    await db.deleteFrom('clickhouse_queue').execute()
+    await db.deleteFrom('generations').execute()
+    expect(await months()).toEqual(before)
+  })
+
   test('a month is dropped when all it has is expired and rolled up, with what belongs to it', async () => {
     const [old, unrolled, late, recent] = [0, 1, 2, 4].map((month) =>
       idAt(startOfMonth(present + month) + dayMs),

@@ -1,0 +1,1 @@
+export function resolveOutput(root: string, folder: string | undefined): string | null

@@ -1,0 +1,113 @@
+import type { Selectable, Updateable } from 'kysely'
+import type { Db } from '../../platform/db/db.ts'
+import type { LimitTable, LimitTierTable } from '../../platform/db/schema.ts'
+import { type Clock, isoNow } from '../../platform/time/clock.ts'
+import { LimitIndex } from './limit-index.ts'
+import type { LimitDimension, LimitMeasure, LimitRule, LimitWindow } from './limit-rule.ts'
+
+export type LimitRow = Selectable<LimitTable>
+export type TierRow = Selectable<LimitTierTable>
+
+export function toLimitRule(row: LimitRow): LimitRule {
+  const list = <T extends string>(text: string) => JSON.parse(text) as T[]
+  return {
+    id: row.id,
+    name: row.name,
+    measure: row.measure as LimitMeasure,
+    window: row.period as LimitWindow | null,
+    amount: BigInt(row.amount),
+    includeByok: row.include_byok === 1,
+    match: {
+      workspaceId: row.workspace_id,
+      userId: row.user_id,
+      keyId: row.key_id,
+      tier: row.tier,
+      endUser: row.end_user,
+      tags: list(row.tags),
+      models: list(row.models),
+      providers: list(row.providers),
+    },
+    per: list<LimitDimension>(row.per),
+  }
+}
+
+/** The limits that are in force in an organization. */
+export async function loadLimitIndex(db: Db, organizationId: string): Promise<LimitIndex> {
+  const rows = await db
+    .selectFrom('limits')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('enabled', '=', 1)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+  return new LimitIndex(rows.map(toLimitRule))
+}
+
+export interface LimitFilter {
+  organizationId: string
+  /** Those of these workspaces only; null: all. */
+  workspaceIds: readonly string[] | null
+  keyId?: number | undefined
+  tier: string | null
+}
+
+export async function listLimitRows(
+  db: Db,
+  { organizationId, workspaceIds, keyId, tier }: LimitFilter,
+  page: { offset: number; limit: number },
+): Promise<{ rows: LimitRow[]; total: number }> {
+  let query = db.selectFrom('limits').where('organization_id', '=', organizationId)
+  if (workspaceIds) query = query.where('workspace_id', 'in', [...workspaceIds, ''])
+  if (keyId !== undefined) query = query.where('key_id', '=', keyId)
+  if (tier !== null) query = query.where('tier', '=', tier)
+  const counted = await query.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
+  const rows = await query
+    .selectAll()
+    .orderBy('created_at')
+    .orderBy('id')
+    .offset(page.offset)
+    .limit(page.limit)
+    .execute()
+  return { rows, total: Number(counted.count) }
+}
+
+export async function findLimit(db: Db, organizationId: string, id: string): Promise<LimitRow | undefined> {
+  return db
+    .selectFrom('limits')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+export async function insertLimit(
+  tx: Db,
+  clock: Clock,
+  row: Omit<LimitRow, 'created_at' | 'updated_at'>,
+): Promise<LimitRow> {
+  const now = isoNow(clock)
+  return tx
+    .insertInto('limits')
+    .values({ ...row, created_at: now, updated_at: now })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function updateLimit(
+  tx: Db,
+  clock: Clock,
+  id: string,
+  changes: Updateable<LimitTable>,
+): Promise<LimitRow> {
+  return tx
+    .updateTable('limits')
+    .set({ ...changes, updated_at: isoNow(clock) })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function deleteLimit(tx: Db, id: string): Promise<void> {
+  await tx.deleteFrom('limits').where('id', '=', id).execute()
+}

@@ -1,0 +1,147 @@
+import { addSetTags, assertTagsAllowed, type TagRules } from '../../governance/tags/rules.ts'
+import {
+  isTagName,
+  isTagValue,
+  maxTags,
+  nameRule,
+  splitTag,
+  TagList,
+  valueRule,
+} from '../../governance/tags/tag.ts'
+import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import { asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
+
+/** Headers by which clients name tags and the end user, with their values. */
+export type LabelHeaders = ReadonlyMap<string, string>
+
+export interface RequestTags {
+  /** Canonical: `name=value`, sorted, one value for each name. */
+  tags: readonly string[]
+  /** Entries of metadata and headers that are not tags, by their names in `x-headgate-dropped`. */
+  droppedTags: readonly string[]
+}
+
+const tagsHeader = 'x-headgate-tags'
+const userHeader = 'x-headgate-user'
+export const propertyPrefix = 'helicone-property-'
+const metadataHeaders = ['x-portkey-metadata', 'cf-aig-metadata']
+const listHeader = 'x-litellm-tags'
+const userHeaders = [
+  'helicone-user-id',
+  'x-litellm-customer-id',
+  'x-litellm-end-user-id',
+  'x-openwebui-user-id',
+]
+export const labelHeaders: ReadonlySet<string> = new Set([
+  ...[tagsHeader, userHeader, listHeader],
+  ...metadataHeaders,
+  ...userHeaders,
+])
+
+/** Entries of metadata that name the end user. */
+const userEntries: ReadonlySet<string> = new Set(['user_id', '_user'])
+
+/** Reads the tags of a request. Our own header wins over the body, and the body over headers of other gateways. */
+export function readTags(
+  metadata: JsonObject | undefined,
+  headers: LabelHeaders | null,
+  rules: TagRules | null,
+): RequestTags {
+  const list = new TagList()
+  if (rules) addSetTags(list, rules)
+  addOwnTags(list, headers?.get(tagsHeader))
+  if (metadata) addMetadata(list, metadata)
+  if (headers) addForeignTags(list, headers)
+  if (rules) assertTagsAllowed(list, rules)
+  return { tags: list.list(), droppedTags: list.listDropped() }
+}
+
+/** A tag of our own header is valid, or the request is rejected. */
+function addOwnTags(list: TagList, header: string | undefined): void {
+  const texts = header?.split(',').filter((text) => text.trim() !== '') ?? []
+  const values = new Map<string, string>()
+  for (const text of texts) {
+    const { name, value } = splitTag(text)
+    if (!isTagName(name)) throw invalidFieldError(tagsHeader, `the name of a tag ${nameRule}`)
+    if (!isTagValue(value)) throw invalidFieldError(tagsHeader, `the value of "${name}" ${valueRule}`)
+    if ((values.get(name) ?? value) !== value)
+      throw invalidFieldError(tagsHeader, `must have one value of "${name}"`)
+    values.set(name, value)
+  }
+  if (values.size > maxTags) throw invalidFieldError(tagsHeader, `must have at most ${maxTags} tags`)
+  for (const [name, value] of values) list.add({ name, value })
+}
+
+function addMetadata(list: TagList, metadata: JsonObject): void {
+  for (const name in metadata) {
+    const value = metadata[name]
+    if (userEntries.has(name)) continue
+    if (name === 'tags' && Array.isArray(value)) addTagTexts(list, value)
+    else list.add({ name: name.toLowerCase(), value: toTagValue(value) })
+  }
+}
+
+/** Other gateways write tags as texts of any form: mostly a word, `name:value` or `name=value`. */
+function addTagTexts(list: TagList, texts: readonly unknown[]): void {
+  for (const text of texts.slice(0, maxTexts)) list.add(splitTag(toTagValue(text), /[=:]/))
+  if (texts.length > maxTexts) list.drop('metadata.tags')
+}
+
+const maxTexts = 100
+
+/** Empty for what cannot be the value of a tag. */
+function toTagValue(value: unknown): string {
+  return typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : (asString(value)?.trim() ?? '')
+}
+
+function addForeignTags(list: TagList, headers: LabelHeaders): void {
+  for (const name of metadataHeaders) {
+    const text = headers.get(name)
+    const metadata = text === undefined ? undefined : parseMetadata(text)
+    if (metadata) addMetadata(list, metadata)
+    else if (text) list.drop(name)
+  }
+  for (const [name, value] of headers)
+    if (name.startsWith(propertyPrefix))
+      list.add({ name: name.slice(propertyPrefix.length), value: value.trim() })
+  const texts = headers.get(listHeader)?.split(',') ?? []
+  addTagTexts(
+    list,
+    texts.filter((text) => text.trim() !== ''),
+  )
+}
+
+function parseMetadata(text: string): JsonObject | undefined {
+  try {
+    return asObject(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+/** The end user that our own header names. */
+export function readOwnUser(headers: LabelHeaders): string | undefined {
+  const user = headers.get(userHeader)?.trim()
+  if (user !== undefined && (user.length > maxUserLength || /\p{Cc}/u.test(user)))
+    throw invalidFieldError(
+      userHeader,
+      `must have at most ${maxUserLength} characters, none of them a control character`,
+    )
+  return user || undefined
+}
+
+const maxUserLength = 256
+
+/** The end user that a header of another gateway or of a client names. */
+export function readForeignUser(headers: LabelHeaders): string | undefined {
+  const metadata = parseMetadata(headers.get('x-portkey-metadata') ?? '')
+  const user = asString(metadata?._user)
+  if (user) return user
+  for (const name of userHeaders) {
+    const value = headers.get(name)
+    if (value) return value
+  }
+  return undefined
+}
