@@ -68,6 +68,8 @@ const senders: ReadonlySet<string> = new Set([
   // Polls a reply of a request that was sent by a module above.
   'src/inference/upstream/decode-reply.ts',
   'src/inference/upstream/reply-events.ts',
+  // Reads a list of models, without a prompt.
+  'src/inference/upstream/list-models.ts',
   // A fixed text, which is nobody's prompt.
   'src/inference/upstream/test-credential.ts',
   'src/inference/video/upstream.ts',

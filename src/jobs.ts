@@ -8,6 +8,7 @@ import { runNotifications } from './delivery/notifications/evaluate.ts'
 import { runDeliveries } from './delivery/worker.ts'
 import { auditHeadsPath } from './gateway/data-dir.ts'
 import type { Gateway } from './gateway/gateway.ts'
+import { refreshModelLists } from './gateway/refresh-model-lists.ts'
 import { flushRequestLog } from './gateway/request-log.ts'
 import { pollVersions } from './gateway/shared-changes.ts'
 import { anchorChains } from './governance/audit/anchors.ts'
@@ -121,6 +122,7 @@ export const jobs: readonly Job[] = [
   },
   { name: 'audit anchors', everyMs: minuteMs, run: anchorAuditLog },
   { name: 'audit log', everyMs: hourMs, run: applyAuditRetention },
+  { name: 'model lists', everyMs: 5 * minuteMs, run: refreshModelLists },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
   { name: 'videos', everyMs: hourMs, run: sweepVideos },
   { name: 'containers', everyMs: hourMs, run: deleteExpiredContainers },

@@ -4,6 +4,7 @@ import { resolveSiteUrl } from './access/site-url.ts'
 import { TaskSampler } from './analytics/classifier/task-sampler.ts'
 import { operationGroups, pageGroups } from './api/all.ts'
 import { Benchmarks } from './catalog/benchmarks/benchmarks.ts'
+import { DiscoveredModels } from './catalog/discovery/lists.ts'
 import { RequestSigner } from './catalog/provider-auth/request-signer.ts'
 import { readOverrides } from './catalog/store.ts'
 import { openSharedState } from './cluster/open-cluster.ts'
@@ -181,7 +182,9 @@ function warnExposedSecret({ dataDir, secretKey }: Config, log: Logger): void {
 
 /** The catalog with the operator's changes to it. Problems are logged. */
 async function openCatalog(deps: Pick<Gateway, 'config' | 'settings' | 'vault' | 'log' | 'db'>) {
-  const state = composeCatalog(deps, await readOverrides(deps.db))
+  const discovered = await DiscoveredModels.open(deps.db)
+  const composed = composeCatalog({ ...deps, discovered }, await readOverrides(deps.db))
+  const state = { ...composed, discovered }
   logOverrideProblems({ ...deps, ...state })
   warnUnusableCredentials({ ...deps, ...state })
   return state

@@ -2,6 +2,7 @@ import type { Environment } from '../config.ts'
 import { compileModel } from './compile-model.ts'
 import type { DeclaredCatalog, DeclaredProvider } from './declared.ts'
 import { type DeclaredModel, declaredModel } from './declared-model.ts'
+import type { ModelLists } from './discovery/listed-model.ts'
 import { installProvider } from './install.ts'
 import { indexModels, type ModelIndex } from './lookup.ts'
 import type { CatalogProvider, Model } from './model.ts'
@@ -9,6 +10,7 @@ import { type Provider, unknownDataPolicy } from './provider.ts'
 import { applyAuthFields } from './provider-auth/all.ts'
 import { buildRouterModels, type RouterIndex } from './router-models.ts'
 import { readSnapshot } from './snapshot.ts'
+import { Wildcards } from './wildcards.ts'
 
 /** Every model and provider, indexed for lookup. Immutable: a reload builds a new one. */
 export interface Catalog extends ModelIndex, RouterIndex {
@@ -24,6 +26,8 @@ export interface CatalogSources {
   settings: DeclaredCatalog
   providers: Provider[]
   environment: Environment
+  /** The lists of models that providers have themselves. */
+  lists?: ModelLists
   /** Router models that are not offered. */
   disabledRouters?: readonly string[]
 }
@@ -33,16 +37,18 @@ export function buildCatalog(sources: CatalogSources): Catalog {
   const bySlug = new Map(all.map((provider) => [provider.slug, provider]))
   const vendors = new Map(sources.providers.map(({ author, vendor }) => [author, vendor]))
   const listingTime = createListingTime(sources.settings)
-  const models = [...mergeDeclaredModels(sources).values()].flatMap(({ model }) =>
-    compileModel(model, bySlug, vendors, listingTime(model)),
-  )
+  const declared = [...mergeDeclaredModels(sources).values()].map(({ model }) => model)
+  const models = declared.flatMap((model) => compileModel(model, bySlug, vendors, listingTime(model)))
+  const listedAt = Date.parse(readSnapshot().date) / 1000
+  const { lists = new Map(), disabledRouters = [] } = sources
+  const wildcards = new Wildcards({ providers: all, models, declared, lists, vendors, listedAt })
   return {
     snapshotDate: readSnapshot().date,
     models,
     providers: all,
     providerByName: indexProviders(all),
-    routers: buildRouterModels(models, Date.parse(readSnapshot().date) / 1000, sources.disabledRouters ?? []),
-    ...indexModels(models),
+    routers: buildRouterModels(models, listedAt, disabledRouters),
+    ...indexModels(models, wildcards),
   }
 }
 
@@ -140,6 +146,9 @@ function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider 
     ...(changes.base_url && { baseUrl: changes.base_url, addresses: [] }),
     ...(provider.auth && { auth: applyAuthFields(provider.auth, changes) }),
     wireFormats: changes.dialects ?? provider.wireFormats,
+    ...(changes.model_list && { modelList: changes.model_list }),
+    ...(changes.wildcards && { wildcards: changes.wildcards }),
+    ...(changes.like && changes.base_url === undefined && { pricedAs: changes.like }),
     ...(changes.key_header && { keyHeader: changes.key_header }),
     ...(changes.headers && { headers: changes.headers }),
     ...(changes.abilities && { capabilities: changes.abilities }),

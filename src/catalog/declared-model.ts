@@ -200,6 +200,8 @@ export const declaredModel = z.strictObject({
   reasoning: reasoning.optional(),
   knowledge_cutoff: date.nullable().default(null),
   expiration_date: date.nullable().default(null),
+  /** The model that requests move to on the expiration date. */
+  replacement: modelId.nullable().default(null),
   model_hub_id: z.string().min(1).nullable().default(null),
   categories: z.array(z.enum(categories)).default([]),
   distillable: z.boolean().default(false),

@@ -16,6 +16,7 @@ import {
   parseCredentialObject,
 } from './credential.ts'
 import { type DeclaredModel, dataPolicy, tagOf } from './declared-model.ts'
+import { modelListNames } from './discovery/formats/all.ts'
 import type { Provider } from './provider.ts'
 import { authFields } from './provider-auth/all.ts'
 import { printableMessage, printablePattern } from './provider-auth/credential-field.ts'
@@ -46,6 +47,19 @@ export const declaredProvider = z.strictObject({
   settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),
   ...authFields,
   dialects: z.array(z.enum(wireFormatNames)).min(1).optional(),
+  /** How the server lists its models; by default, as servers of its first format do. `none`: the list is not read. */
+  model_list: z.enum(modelListNames).optional(),
+  /** Names of models that requests may use although nothing declares them. */
+  wildcards: z
+    .array(
+      z
+        .string()
+        .max(200)
+        .regex(/^[\w.:/@+-]*\*$/, 'must be the beginning of a name followed by one *, such as openai/*')
+        .refine((pattern) => !pattern.startsWith(routerPrefix), 'is reserved for router models'),
+    )
+    .max(20)
+    .optional(),
   /** The header for the key, if it differs from the format's; `authorization` means Bearer. */
   key_header: headerName.optional(),
   /** Sent with every request. */

@@ -1,12 +1,23 @@
 import { dynamicVariants, type TaskName, type TaskTraits, tasks } from '../formats/vocabulary.ts'
 import { compareVersions, parseRelease } from './family.ts'
 import type { Model } from './model.ts'
+import type { Wildcards } from './wildcards.ts'
 
 export interface ModelIndex {
   /** Ids, aliases and canonical slugs. */
   readonly bySlug: ReadonlyMap<string, Model>
   /** `~author/family-latest`. */
   readonly latest: ReadonlyMap<string, Model>
+  /** Models with an expiration date and a replacement, by every name of theirs. */
+  readonly retiring: ReadonlyMap<string, Retirement>
+  /** Models that no source declares. */
+  readonly wildcards: Pick<Wildcards, 'find' | 'listAll'>
+}
+
+/** When requests for a model move to another one. */
+export interface Retirement {
+  expiresAt: string
+  replacement: string
 }
 
 export interface ResolvedModel {
@@ -27,7 +38,20 @@ export function findModel(index: ModelIndex, slug: string): ResolvedModel | unde
   const newest = rest.length === 0 ? index.latest.get(name) : undefined
   if (newest) return { model: newest, latest: name, variants }
   const model = index.bySlug.get([name, ...rest].join(':')) ?? findVariantOfAlias(index, name, rest)
-  return model ? { model, latest: null, variants } : findReasoningVariant(index, name, suffixes)
+  if (model) return { model, latest: null, variants }
+  return (
+    findReasoningVariant(index, name, suffixes) ?? findUndeclared(index, [name, ...rest].join(':'), variants)
+  )
+}
+
+/** A colon that is no routing suffix is a part of the provider's name. */
+function findUndeclared(
+  { wildcards }: ModelIndex,
+  name: string,
+  variants: string[],
+): ResolvedModel | undefined {
+  const model = wildcards.find(name)
+  return model && { model, latest: null, variants }
 }
 
 /** The model of that name, if one of its endpoints serves the task. */
@@ -69,7 +93,10 @@ function findVariantOfAlias(index: ModelIndex, name: string, suffixes: string[])
 }
 
 /** Ids take precedence over aliases, and aliases over canonical slugs; otherwise the first model wins. */
-export function indexModels(models: readonly Model[]): ModelIndex {
+export function indexModels(
+  models: readonly Model[],
+  wildcards: ModelIndex['wildcards'] = { find: () => undefined, listAll: () => models },
+): ModelIndex {
   const bySlug = new Map<string, Model>()
   const addIfAbsent = (name: string, model: Model) => {
     if (!bySlug.has(name)) bySlug.set(name, model)
@@ -78,7 +105,16 @@ export function indexModels(models: readonly Model[]): ModelIndex {
   for (const model of models) for (const alias of model.aliases) addIfAbsent(alias, model)
   // A canonical slug that is not an id would have to choose among variants.
   for (const model of models) if (!model.id.includes(':')) addIfAbsent(model.canonical_slug, model)
-  return { bySlug, latest: indexLatest(models) }
+  return { bySlug, latest: indexLatest(models), retiring: indexRetiring(bySlug), wildcards }
+}
+
+function indexRetiring(bySlug: ReadonlyMap<string, Model>): Map<string, Retirement> {
+  const retiring = new Map<string, Retirement>()
+  for (const [name, { expiration_date, replacement }] of bySlug) {
+    if (expiration_date === null || replacement === null) continue
+    retiring.set(name, { expiresAt: `${expiration_date}T00:00:00.000Z`, replacement })
+  }
+  return retiring
 }
 
 function indexLatest(models: readonly Model[]): Map<string, Model> {

@@ -12,6 +12,7 @@ import type { FormField } from '../platform/http/form-encode.ts'
 import type { FrameReader } from '../platform/http/sse.ts'
 import type { JsonObject } from '../platform/json/json-values.ts'
 import type { ModelDeclaration, SpeechTraits } from './declared-model.ts'
+import type { ModelListName } from './discovery/formats/all.ts'
 import type { AuthOptions } from './provider-auth/all.ts'
 import type { ProviderAddress, ProviderSettings, SettingName, SettingSource } from './provider-settings.ts'
 
@@ -184,6 +185,14 @@ export interface Provider extends ProviderAddress {
   wire?: Readonly<Partial<Record<WireFormatName, WireAdapter>>>
   /** The names of its video API, for the wire format `video-jobs`. */
   videoJobs?: VideoJobFormat
+  /** How it lists its models; by default, as servers of its first format do. */
+  modelList?: ModelListName | 'none'
+  /** Names of models that it serves although nothing declares them, such as `openai/*`. */
+  wildcards?: readonly string[]
+  /** The built-in provider whose prices are also its own. */
+  pricedAs?: string
+  /** The formats of a model that the catalog does not know, by the provider's name of it. */
+  listDialects?: (model: string) => WireFormatName[]
   /** The provider's name of a model, if it depends on the settings or the data region. */
   resolveModelName?: (model: string, settings: ProviderSettings, region: DataRegion) => string
   dataResidency?: Readonly<Partial<Record<DataRegion, DataResidency>>>

@@ -1,3 +1,4 @@
+import { loadModelAliases, type ModelAliases } from '../catalog/aliases.ts'
 import { type ByokKey, listByokKeys } from '../catalog/byok-keys.ts'
 import type { ExportSettings } from '../delivery/destinations/export-settings.ts'
 import { loadExportSettings } from '../delivery/destinations.ts'
@@ -72,6 +73,8 @@ export interface KeyContext {
   defaultPlugins: readonly DefaultPlugin[]
   /** BYOK keys its requests may use, in the order they are tried. */
   byokKeys: readonly ByokKey[]
+  /** Names for models, of its workspace and organization; null if there are none. */
+  aliases: ModelAliases | null
 }
 
 /** Account data for the hot path, without a query until it changes. A change by this process is visible at once. */
@@ -167,19 +170,31 @@ export class AccountCache {
 }
 
 async function loadKeyContext(db: Db, key: ApiKey, index: LimitIndex): Promise<KeyContext> {
-  const [layers, credits, owner, workspace, member, defaults, plugins, logging, destinations, byokKeys] =
-    await Promise.all([
-      loadLayers(db, key),
-      loadCreditTotals(db, key.organization_id),
-      loadOwnerAccount(db, key.organization_id),
-      loadWorkspaceBudgets(db, key.workspace_id),
-      findMemberLimit(db, key.creator_user_id),
-      findWorkspaceDefaults(db, key.workspace_id),
-      loadDefaultPlugins(db, key.organization_id),
-      loadIoLogging(db, key.workspace_id),
-      loadExportSettings(db, key.workspace_id),
-      listByokKeys(db, key),
-    ])
+  const [
+    layers,
+    credits,
+    owner,
+    workspace,
+    member,
+    defaults,
+    plugins,
+    logging,
+    destinations,
+    byokKeys,
+    aliases,
+  ] = await Promise.all([
+    loadLayers(db, key),
+    loadCreditTotals(db, key.organization_id),
+    loadOwnerAccount(db, key.organization_id),
+    loadWorkspaceBudgets(db, key.workspace_id),
+    findMemberLimit(db, key.creator_user_id),
+    findWorkspaceDefaults(db, key.workspace_id),
+    loadDefaultPlugins(db, key.organization_id),
+    loadIoLogging(db, key.workspace_id),
+    loadExportSettings(db, key.workspace_id),
+    listByokKeys(db, key),
+    loadModelAliases(db, key),
+  ])
   const policy = computeEffectivePolicy(layers)
   const declared = splitDeclaredLimits(index.forKey(key), key)
   return {
@@ -201,6 +216,7 @@ async function loadKeyContext(db: Db, key: ApiKey, index: LimitIndex): Promise<K
     logging,
     destinations,
     byokKeys,
+    aliases,
   }
 }
 

@@ -7,6 +7,7 @@ import type { RejectedRequests } from '../analytics/request-log/rejected.ts'
 import type { RollupThread } from '../analytics/rollups/rollup-thread.ts'
 import type { Benchmarks } from '../catalog/benchmarks/benchmarks.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { DiscoveredModels } from '../catalog/discovery/lists.ts'
 import type { CatalogOverrides } from '../catalog/overrides.ts'
 import type { RequestSigner } from '../catalog/provider-auth/request-signer.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -96,6 +97,8 @@ export interface Gateway {
   readonly routing: Routing
   /** Scores of models, imported or measured. */
   readonly benchmarks: Benchmarks
+  /** What providers list themselves. */
+  readonly discovered: DiscoveredModels
   readonly upstreams: UpstreamServices
   /** The response cache of this node. */
   readonly responseCache: ByteCache

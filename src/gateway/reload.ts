@@ -18,12 +18,15 @@ export function buildCatalogSources({
 
 /** The catalog with the overrides applied last. */
 export function composeCatalog(
-  parts: Pick<Gateway, 'config' | 'settings' | 'vault'>,
+  parts: Pick<Gateway, 'config' | 'settings' | 'vault' | 'discovered'>,
   { version, rows }: { version: number; rows: readonly OverrideRow[] },
 ): { catalog: Catalog; overrides: CatalogOverrides } {
   const sources = buildCatalogSources(parts)
   const overrides = { version, rows, ...applyOverrides(sources, rows, parts.vault) }
-  return { catalog: buildCatalog({ ...sources, settings: overrides.declared }), overrides }
+  return {
+    catalog: buildCatalog({ ...sources, settings: overrides.declared, lists: parts.discovered.lists }),
+    overrides,
+  }
 }
 
 /** Reloads headgate.yaml, with the variables as they are now. */
@@ -54,6 +57,12 @@ export async function pollOverrides(gateway: Gateway, knownVersion?: number): Pr
   if (gateway.overrides === current) replaceCatalog(gateway, gateway.settings, latest)
 }
 
+/** Loads lists of models that other nodes have read, and builds the catalog with them. */
+export async function pollDiscoveredModels(gateway: Gateway, knownVersion?: number): Promise<void> {
+  if (await gateway.discovered.poll(gateway.db, knownVersion))
+    replaceCatalog(gateway, gateway.settings, gateway.overrides)
+}
+
 /** Overrides written by this node; concurrent writes may finish out of order. */
 export function installOverrides(
   gateway: Gateway,
@@ -68,8 +77,8 @@ function replaceCatalog(
   latest: { version: number; rows: readonly OverrideRow[] },
   config = gateway.config,
 ): void {
-  const before = gateway.overrides
-  const { catalog, overrides } = composeCatalog({ config, vault: gateway.vault, settings }, latest)
+  const { overrides: before, vault, discovered } = gateway
+  const { catalog, overrides } = composeCatalog({ config, vault, settings, discovered }, latest)
   resetMovedEndpoints(gateway, catalog)
   Object.assign(gateway, { config, settings, catalog, overrides })
   // Cached replies may come from providers whose data policy has changed.

@@ -158,8 +158,11 @@ export const settingsFields = z.strictObject({
     .strictObject({
       /** Fee of a request with a BYOK key, as a share of the list price. */
       byok_fee: z.number().min(0).max(1).default(0.05),
-      /** Worst-case price of endpoints without a price, which lets keys with a limit use them. */
-      unknown_price: pricing.optional(),
+      /**
+       * Endpoints without a price. `refuse`: no request uses them. `zero`: they cost nothing. A price: the worst case, which
+       * lets keys with a limit use them. Without it, only keys without a limit use them, for nothing.
+       */
+      unknown_price: z.union([z.enum(['refuse', 'zero']), pricing]).optional(),
     })
     .prefault({}),
   ledger: z

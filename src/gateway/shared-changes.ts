@@ -3,7 +3,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import type { RevisionReader } from '../platform/concurrency/revision-reader.ts'
 import { type Db, listenToAccountChanges, listenToChanges, readVersions } from '../platform/db/db.ts'
 import type { Gateway } from './gateway.ts'
-import { pollOverrides } from './reload.ts'
+import { pollDiscoveredModels, pollOverrides } from './reload.ts'
 
 // Messages that tell other nodes to look at the database at once. Every node also looks there every second, so a lost
 // message only delays a change.
@@ -39,6 +39,7 @@ export function shareChanges(gateway: Gateway): void {
 export async function pollVersions(gateway: Gateway): Promise<void> {
   const versions = await readVersions(gateway.db)
   await pollOverrides(gateway, versions.get('catalogue_version'))
+  await pollDiscoveredModels(gateway, versions.get('model_lists_version'))
   await gateway.benchmarks.poll(gateway.db, versions.get('benchmarks_version'))
 }
 

@@ -325,6 +325,11 @@ const fixedSample =
   (path: string, body?: unknown): SampleFactory =>
   async () => ({ path, body })
 
+async function createAliasPath(call: TenantCall): Promise<string> {
+  const body = { name: uniqueName('alias'), models: ['sandbox/echo'] }
+  return `/model-aliases/${(await call('POST', '/model-aliases', { body })).body.data.id}`
+}
+
 async function createBudget(call: TenantCall): Promise<Sample> {
   const id = await createWorkspaceId(call)
   await call('PUT', `/workspaces/${id}/budgets/weekly`, { body: { limit_usd: 10 } })
@@ -887,6 +892,15 @@ export const samples: Record<string, SampleFactory> = {
   listZdrEndpoints: fixedSample('/endpoints/zdr'),
   listProviders: fixedSample('/providers'),
   listProviderHealth: fixedSample('/providers/health'),
+  listModelAliases: fixedSample('/model-aliases'),
+  createModelAlias: async () => ({
+    path: '/model-aliases',
+    body: { name: uniqueName('alias'), models: ['sandbox/echo'] },
+  }),
+  getModelAlias: async (_, call) => ownedSample(await createAliasPath(call)),
+  updateModelAlias: async (_, call) =>
+    ownedSample(await createAliasPath(call), { models: ['sandbox/reasoner'] }),
+  deleteModelAlias: async (_, call) => ownedSample(await createAliasPath(call)),
   listCatalogueProviders: fixedSample('/catalogue/providers'),
   getCatalogueProvider: fixedSample('/catalogue/providers/sandbox'),
   putCatalogueProvider: async () => ({
@@ -896,6 +910,14 @@ export const samples: Record<string, SampleFactory> = {
   deleteCatalogueProvider: async (_, __, server) =>
     createOverride(server, `providers/${uniqueName('sample')}`, catalogProvider),
   testCatalogueProvider: fixedSample('/catalogue/providers/sandbox/test'),
+  inspectCatalogueProvider: fixedSample('/catalogue/providers/sandbox/inspect'),
+  refreshCatalogueProviderModels: fixedSample('/catalogue/providers/sandbox/models/refresh'),
+  listCatalogueProviderModels: fixedSample('/catalogue/providers/sandbox/models'),
+  declareCatalogueProviderModels: async () => ({
+    path: '/catalogue/providers/sandbox/models',
+    body: { models: [{ upstream_model: 'echo', id: `sample/${uniqueName('declared')}` }] },
+  }),
+  listCatalogueModelChanges: fixedSample('/catalogue/model-changes'),
   listCatalogueModels: fixedSample('/catalogue/models'),
   getCatalogueModel: fixedSample('/catalogue/models/sandbox/echo'),
   putCatalogueModel: async () => ({

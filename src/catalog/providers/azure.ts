@@ -3,6 +3,7 @@ import type { Provider } from '../provider.ts'
 export const azure: Provider = {
   slug: 'azure',
   name: 'Azure',
+  modelList: 'none',
   baseUrl: 'https://{resource}.openai.azure.com/openai/v1',
   addresses: [
     {

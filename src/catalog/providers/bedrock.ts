@@ -68,6 +68,8 @@ export const bedrock: Provider = {
   wireFormats: ['messages', 'chat'],
   wire: { messages: invokeModel, chat: openaiPath },
   resolveModelName,
+  modelList: 'bedrock',
+  listDialects: (model) => [/(?:^|\.)anthropic\./.test(model) ? 'messages' : 'chat'],
   dataResidency: {
     europe: { regionPattern: /^eu-/, fallbackRegion: 'eu-west-1' },
     us: { regionPattern: /^us-(?!gov-)/, fallbackRegion: 'us-east-1' },

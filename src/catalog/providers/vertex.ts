@@ -93,6 +93,8 @@ export const vertex: Provider = {
     'gemini-images': publisherPath,
     imagen: publisherPath,
   },
+  modelList: 'vertex',
+  listDialects: (model) => [/^claude-/.test(model) ? 'messages' : /^gemini-/.test(model) ? 'gemini' : 'chat'],
   dataResidency: {
     europe: { regionPattern: /^(eu$|europe-)/ },
     us: { regionPattern: /^(us$|us-)/ },

@@ -1,8 +1,9 @@
+import { isAliasRule, loadRuleExpansion } from '../../catalog/aliases.ts'
 import type { ApiKey } from '../../identity/keys.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { buildOrganizationGuardrail, buildWorkspaceGuardrail } from './default-guardrail.ts'
 import type { Layers } from './effective.ts'
-import { type GuardrailRow, parseGuardrail } from './guardrail.ts'
+import { type Guardrail, type GuardrailRow, parseGuardrail } from './guardrail.ts'
 
 /** The guardrails that apply to a key. For a management key, only those of its organization. */
 export async function loadLayers(db: Db, key: ApiKey): Promise<Layers> {
@@ -17,11 +18,37 @@ export async function loadLayers(db: Db, key: ApiKey): Promise<Layers> {
     isInference ? loadKeyGuardrail(db, key) : undefined,
   ])
   const toGuardrail = (row: GuardrailRow | undefined) => row && parseGuardrail(row)
-  return {
+  const layers = {
     organization: toGuardrail(defaults.get(ids.organization)),
     workspace: toGuardrail(defaults.get(ids.workspace)),
     member: toGuardrail(member),
     key: toGuardrail(keyRow),
+  }
+  return expandAliases(db, key, layers)
+}
+
+/** Replaces aliases in the lists of models by the models that they stand for now. */
+async function expandAliases(
+  db: Db,
+  place: Pick<ApiKey, 'organization_id' | 'workspace_id'>,
+  layers: Layers,
+): Promise<Layers> {
+  const usesAliases = Object.values(layers).some((layer?: Guardrail) =>
+    [layer?.allowed_models, layer?.ignored_models].some((rules) => rules?.some(isAliasRule)),
+  )
+  if (!usesAliases) return layers
+  const expand = await loadRuleExpansion(db, place)
+  const expandLayer = (layer: Guardrail | undefined) =>
+    layer && {
+      ...layer,
+      allowed_models: expand(layer.allowed_models),
+      ignored_models: expand(layer.ignored_models),
+    }
+  return {
+    organization: expandLayer(layers.organization),
+    workspace: expandLayer(layers.workspace),
+    member: expandLayer(layers.member),
+    key: expandLayer(layers.key),
   }
 }
 
@@ -38,12 +65,13 @@ export async function loadWorkspaceLayers(
     const row = defaults.get(id)
     return row && parseGuardrail(row)
   }
-  return {
+  const layers = {
     organization: toGuardrail(organization),
     workspace: toGuardrail(workspace),
     member: undefined,
     key: undefined,
   }
+  return expandAliases(db, { organization_id: organizationId, workspace_id: workspaceId }, layers)
 }
 
 async function loadDefaultGuardrails(

@@ -63,6 +63,8 @@ export const permissions = {
   'plugins:write': management('organization', 'Change the default plugins'),
   'presets:read': management('workspace', 'Read presets'),
   'presets:write': management('workspace', 'Change presets'),
+  'model_aliases:read': management('workspace', 'Read model aliases'),
+  'model_aliases:write': management('workspace', 'Change model aliases, and so which models requests reach'),
   'byok:read': management('workspace', 'Read provider keys (BYOK)'),
   'byok:write': management('workspace', 'Change provider keys (BYOK)'),
   'destinations:read': management('workspace', 'Read observability destinations and their deliveries'),

@@ -111,6 +111,7 @@ export const additionalRoles: readonly Role[] = [
       'presets:write',
       'guardrails:read',
       'budgets:read',
+      'model_aliases:read',
       'byok:read',
       'destinations:read',
     ],

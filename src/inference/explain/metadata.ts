@@ -6,6 +6,7 @@ import type { RequestState, Routed, RoutingPlan, Unguarded } from '../request/in
 import type { PipelineStage } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import {
+  type ExpirationNotice,
   type ExplainedDecision,
   explainDecision,
   type HealthSnapshot,
@@ -32,10 +33,36 @@ export function describeDecision(request: Unguarded<RequestState>, plan: Routing
     requested: requested.slice(0, maxNameLength),
     slugs: options.models,
     routed: options.routed ?? null,
+    isAlias: options.notices?.[0]?.name === requested.split(':')[0],
+    expirations: listExpirations(request, plan),
     region,
     params: collectRoutingParams(request, plan),
     healthSnapshot: plan.healthSnapshot ?? noSnapshot,
   }
+}
+
+/** Of the names in the request, and of the models that they resolved to. */
+function listExpirations(
+  { options, at }: Unguarded<RequestState>,
+  { resolvedModels }: RoutingPlan,
+): ExpirationNotice[] {
+  const named = (options.notices ?? []).flatMap(({ models: _, expires_at, ...notice }) =>
+    expires_at === null ? [] : [{ ...notice, name: notice.name.slice(0, maxNameLength), expires_at }],
+  )
+  const ofModels = resolvedModels.flatMap(({ model: { id, expiration_date, replacement } }) =>
+    expiration_date === null
+      ? []
+      : [
+          {
+            name: id,
+            type: 'model' as const,
+            expires_at: `${expiration_date}T00:00:00.000Z`,
+            replacement,
+            is_expired: at >= Date.parse(expiration_date),
+          },
+        ],
+  )
+  return [...named, ...ofModels]
 }
 
 /** The requested name is unbounded: suffixes can be repeated. */

@@ -14,6 +14,7 @@ import { resolveRequestId } from '../../platform/http/request-id.ts'
 import { utcDay, utcMinute } from '../../platform/time/time.ts'
 import type { Admitted, PlacedHold, RequestState, Routed, RoutingPlan } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
+import { pricingOf } from '../routing/endpoint-price.ts'
 import type { Exclusion } from '../routing/prepare.ts'
 import { type Admission, admitWithinLimits } from './declared-limits.ts'
 import { holdGraceMs } from './extension.ts'
@@ -178,7 +179,10 @@ function assertCounted(isCounted: boolean, limit: number, at: number): void {
 function dropUnpriced(gateway: Gateway, request: RequestState, plan: RoutingPlan): RoutingPlan {
   let isUnpriced = false
   for (const { endpoint } of plan.candidates) isUnpriced ||= pricingOf(gateway, endpoint) === null
-  return isUnpriced && hasSpendingLimit(spendingOf(request).limits) ? selectPriced(gateway, plan) : plan
+  const isRefused = gateway.settings.billing.unknown_price === 'refuse'
+  return isUnpriced && (isRefused || hasSpendingLimit(spendingOf(request).limits))
+    ? selectPriced(gateway, plan)
+    : plan
 }
 
 function hasSpendingLimit(limits: readonly Limit[]): boolean {
@@ -193,9 +197,15 @@ function selectPriced(gateway: Gateway, plan: RoutingPlan): RoutingPlan {
     return { ...plan, candidates, exclusions: [...plan.exclusions, ...listUnpriced(plan, isPriced)] }
   throw gatewayError(
     'price_unknown',
-    `The price of ${plan.candidates[0]?.model.id} is unknown, and this key has a limit. ` +
+    `The price of ${plan.candidates[0]?.model.id} is unknown, ${formatPriceRule(gateway)}. ` +
       'Ask the operator to set a price or `billing.unknown_price`.',
   )
+}
+
+function formatPriceRule({ settings }: Gateway): string {
+  return settings.billing.unknown_price === 'refuse'
+    ? 'and the operator refuses requests without a price'
+    : 'and this key has a limit'
 }
 
 function listUnpriced({ candidates }: RoutingPlan, isPriced: (candidate: Candidate) => boolean): Exclusion[] {
@@ -207,11 +217,6 @@ function listUnpriced({ candidates }: RoutingPlan, isPriced: (candidate: Candida
       byokKeyId: byokKey?.id ?? null,
       reason: 'price_unknown',
     }))
-}
-
-/** The price, or the `billing.unknown_price` of the operator; null if there is neither. */
-export function pricingOf(gateway: Gateway, endpoint: Candidate['endpoint']) {
-  return endpoint.pricing ?? gateway.settings.billing.unknown_price ?? null
 }
 
 /**

@@ -29,7 +29,7 @@ export async function listReachableModels(
   query: { include_unavailable?: boolean | undefined },
 ): Promise<readonly Model[]> {
   const routers = listRouterModels(gateway, region)
-  if (query.include_unavailable) return [...gateway.catalog.models, ...routers]
+  if (query.include_unavailable) return [...gateway.catalog.wildcards.listAll(), ...routers]
   const { byokKeys } = await gateway.accounts.findContext(caller.key)
   return [...findReachable(gateway, byokKeys, region), ...routers]
 }
@@ -43,7 +43,7 @@ function findReachable(
   byokKeys: ScopeContext['byokKeys'],
   region: DataRegion,
 ): readonly Model[] {
-  const { models } = gateway.catalog
+  const models = gateway.catalog.wildcards.listAll()
   const byKeys = reachableModels.get(models) ?? new WeakMap<ScopeContext['byokKeys'], ReachableByRegion>()
   const byRegion = byKeys.get(byokKeys) ?? new Map<DataRegion, readonly Model[]>()
   const known = byRegion.get(region)
@@ -66,7 +66,7 @@ export async function listUsableModels(
   const { policy, byokKeys } = await gateway.accounts.findContext(caller.key)
   if (!isRegionAllowed(policy, region)) return []
   const context = { policy, byokKeys, region }
-  const usable = filterUsable(gateway, gateway.catalog.models.filter(isListed), context)
+  const usable = filterUsable(gateway, gateway.catalog.wildcards.listAll().filter(isListed), context)
   if (usable.length === 0) return usable
   const routers = listRouterModels(gateway, region).filter(isListed)
   const replying = filterUsable(gateway, routers, context)

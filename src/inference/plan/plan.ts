@@ -88,7 +88,7 @@ const maxNameLength = 256
 
 function findRoute(gateway: Gateway, request: RequestState): Route {
   const { content, work, options, region, keyContext } = request
-  if (!content.plain || work) return createRoute(gateway, request)
+  if (!content.plain || work || options.models.length > 1) return createRoute(gateway, request)
   const { catalog } = gateway
   let stored = routesByContext.get(keyContext)
   if (stored?.catalog !== catalog) {

@@ -2,6 +2,7 @@ import type { EndpointPricing } from '../../catalog/price.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { describeDecision } from '../explain/metadata.ts'
 import type { RequestState, RoutingPlan, Unguarded } from '../request/inference-request.ts'
+import { pricingOf } from '../routing/endpoint-price.ts'
 import { type Explanation, explainDecision } from '../routing/explain.ts'
 
 /** A routing decision as it is stored. */
@@ -20,7 +21,7 @@ export function recordPlan(
 ): string | null {
   const { caller, options, content } = request
   // Everything that `describePlan` reads besides the catalog. Cheap: it is built for every request.
-  let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
+  let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${options.notices?.[0]?.name ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
   for (const { id, why, share } of plan.candidates) key += `\n${id} ${why} ${share}`
   for (const { endpoint, byokKeyId, reason } of plan.exclusions)
     key += `\n${endpoint.id} ${byokKeyId} ${reason}`
@@ -42,7 +43,7 @@ function describePlan(gateway: Gateway, request: Unguarded<RequestState>, plan: 
     strategy,
     endpoints,
     ...(params && { params }),
-    pricing: plan.candidates.map(({ endpoint }) => endpoint.pricing ?? billing.unknown_price ?? null),
+    pricing: plan.candidates.map(({ endpoint }) => pricingOf(gateway, endpoint)),
     byok_fee: billing.byok_fee,
   }
 }

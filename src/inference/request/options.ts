@@ -1,3 +1,4 @@
+import type { NameNotice } from '../../catalog/resolve-names.ts'
 import type { RouterStrategy } from '../../catalog/router-models.ts'
 import type { FormatNames } from '../../formats/reasoning-format.ts'
 import { type ReasonFallbacks, reasonFallbacks } from '../../formats/schema/fallbacks.ts'
@@ -23,6 +24,8 @@ import {
 export interface RequestOptions {
   /** Slugs, in the order they are tried. */
   models: string[]
+  /** Names that were aliases, or of expired models. */
+  notices?: readonly NameNotice[]
   /** The router model that the client named first, if it named one. */
   routed?: RoutedModel
   preferences: ProviderPreferences

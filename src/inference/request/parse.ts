@@ -1,3 +1,4 @@
+import { resolveNames } from '../../catalog/resolve-names.ts'
 import { isRouterSlug } from '../../catalog/router-models.ts'
 import { selectTargets } from '../../delivery/outbox.ts'
 import type { KeyContext } from '../../gateway/account-cache.ts'
@@ -15,7 +16,7 @@ import type {
   Unguarded,
 } from './inference-request.ts'
 import { inlineFiles } from './inline-files.ts'
-import { parseOptions } from './options.ts'
+import { parseOptions, type RequestOptions } from './options.ts'
 import { resolvePlugins } from './plugins.ts'
 import { expandPreset } from './preset.ts'
 import { shouldLogContent } from './retention.ts'
@@ -73,7 +74,9 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   { startedAt, keyContext, format, content, presetId }: Parsed<F, C>,
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
-  const options = parseOptions(content.body, httpRequest.headers, keyContext, incoming.tags)
+  const parsed = parseOptions(content.body, httpRequest.headers, keyContext, incoming.tags)
+  const hasNames = keyContext.aliases !== null || gateway.catalog.retiring.size > 0
+  const options = hasNames ? resolveModels(gateway, parsed, keyContext) : parsed
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
@@ -112,16 +115,21 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     plan: null,
     limits: null,
     hold: null,
-    attempts: {
-      failed: [],
-      lastStartedAt: startedAt,
-      isOpen: false,
-      ...noAttempt,
-    },
+    attempts: { failed: [], lastStartedAt: startedAt, isOpen: false, ...noAttempt },
     settling: null,
   }
   if (state.work || outerFunds) state.funds = new Funds(state, state.work?.bill ?? null, outerFunds ?? null)
   return state
+}
+
+/** The options, with the models that aliases and expired models stand for. */
+function resolveModels(
+  { catalog, clock }: Gateway,
+  options: RequestOptions,
+  { aliases }: KeyContext,
+): RequestOptions {
+  const named = resolveNames(options.models, { catalog, aliases, now: clock.now() })
+  return named ? { ...options, ...named } : options
 }
 
 function resolveWork(

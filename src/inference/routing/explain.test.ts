@@ -88,6 +88,8 @@ function decide(
     slugs,
     resolvedModels: resolved,
     routed: null,
+    isAlias: false,
+    expirations: [],
     region: 'global',
     params: {},
     healthSnapshot: snapshot,

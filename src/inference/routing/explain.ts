@@ -85,9 +85,22 @@ export interface ExplainedDecision extends RoutingDecision {
   /** The choice of a router model, if the first slug names one. */
   routed: { strategy: RouterStrategy; models: readonly string[] } | null
   region: DataRegion
+  /** Whether the request names an alias. */
+  isAlias: boolean
+  /** Models and aliases that expire, or have expired. */
+  expirations: readonly ExpirationNotice[]
   /** The routing parameters of the request. */
   params: { [name: string]: unknown }
   healthSnapshot: HealthSnapshot
+}
+
+/** A name of the request that stops working, or has moved to its replacement. */
+export interface ExpirationNotice {
+  name: string
+  type: 'alias' | 'model'
+  expires_at: string
+  replacement: string | null
+  is_expired: boolean
 }
 
 type Strategy = 'direct' | 'alias' | 'latest' | 'fallback' | RouterStrategy
@@ -101,6 +114,7 @@ export interface Explanation {
   is_byok: boolean
   endpoints: { total: number; available: AvailableEndpoint[]; excluded: ExcludedEndpoint[] }
   params?: { [name: string]: unknown }
+  expirations?: readonly ExpirationNotice[]
   attempts?: AttemptRecord[]
   generation_time?: number
   timings?: { until_dispatch: number; until_first_token: number | null; total: number }
@@ -164,6 +178,7 @@ export function explainDecision(decision: ExplainedDecision, outcome: RoutingOut
       excluded: listExcludedEndpoints(decision),
     },
     ...(Object.keys(params).length > 0 && { params }),
+    ...(decision.expirations.length > 0 && { expirations: decision.expirations }),
     ...(outcome && toOutcomeFields(outcome)),
   }
 }
@@ -205,13 +220,14 @@ function toAttemptRecord({
 
 /** Classifies how the name in the request resolved to the model. */
 function resolveStrategy(
-  { slugs, resolvedModels, routed }: ExplainedDecision,
+  { slugs, resolvedModels, routed, isAlias }: ExplainedDecision,
   model: Model | undefined,
 ): Strategy {
   const [primary] = resolvedModels
   if (!primary || !model) return routed?.strategy ?? 'direct'
   if (routed?.models.includes(model.id)) return routed.strategy
   if (model !== primary.model) return 'fallback'
+  if (isAlias) return 'alias'
   if (primary.latest !== null) return 'latest'
   const [name, ...suffixes] = (slugs[0] ?? '').split(':')
   const rest = suffixes.filter((suffix) => !primary.variants.includes(suffix))

@@ -44,8 +44,9 @@ export const exclusionReasonTexts: Record<BuiltInReason, string> = {
   ejected: 'It failed repeatedly and is ejected for a while.',
   allow_fallbacks: '`allow_fallbacks: false` limits the request to its first choice, or to `order`.',
   limit_reached: 'A limit on this model or provider leaves too little for the request.',
-  price_unknown: 'Its price is unknown, and the key has a spending limit.',
   budget: 'A spending limit does not allow what the request may cost at the models that were requested.',
+  price_unknown:
+    'Its price is unknown, and the key has a spending limit, or the operator refuses unknown prices.',
 }
 
 const guardrailPrefix = 'guardrail:'

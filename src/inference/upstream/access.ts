@@ -83,6 +83,14 @@ export function resolveByokAccess(
   return addressProvider(provider, { credential, settings })
 }
 
+/** Resolves the access of a request that is not about a model, with the installation's credential. */
+export function resolveInstallationAccess(provider: CatalogProvider): ProviderAccess {
+  const { credential, settings } = provider.installation
+  if (credential.kind === 'deployments')
+    return { ...noAccess, provider, problem: 'The credential is for deployments of models only.' }
+  return addressProvider(provider, { credential, settings })
+}
+
 /** The credential and its settings, or why it cannot be used. */
 function openByokKey(
   gateway: Gateway,

@@ -1,4 +1,5 @@
 import { findByokKey } from '../../catalog/byok-keys.ts'
+import { findModel } from '../../catalog/lookup.ts'
 import { simulators } from '../../catalog/providers/simulators.ts'
 import type { VideoCall, VideoProgress } from '../../formats/call/video.ts'
 import type { VideoWireFormat } from '../../formats/video/wire-format.ts'
@@ -29,7 +30,7 @@ const downloadTimeoutMs = 600_000
 
 /** Opens the upstream of a job. Throws an `UpstreamError` while the endpoint is not in the catalog. */
 export async function openJobUpstream(gateway: Gateway, job: VideoJob): Promise<JobUpstream> {
-  const model = gateway.catalog.bySlug.get(job.model)
+  const model = findModel(gateway.catalog, job.model)?.model
   const endpoint = model?.endpoints.find(({ id }) => id === job.endpoint_id)
   if (!model || !endpoint) throw unexpectedReplyError('The endpoint of the job is not in the catalog.')
   const simulator = simulators.get(endpoint.provider.slug)?.video

@@ -14,6 +14,7 @@ export const countedTables: ReadonlySet<string> = new Set([
   'limits',
   'member_limits',
   'members',
+  'model_aliases',
   'organizations',
   'preset_versions',
   'presets',

@@ -107,7 +107,7 @@ export async function readVersions(db: Db): Promise<ReadonlyMap<string, number>>
 
 /** Read every second, so it is compiled once. */
 const versionsQuery = CompiledQuery.raw(
-  "select name, value from instance where name in ('catalogue_version', 'benchmarks_version')",
+  "select name, value from instance where name in ('catalogue_version', 'benchmarks_version', 'model_lists_version')",
 )
 
 /** Grows with every change of account data, by any process. */

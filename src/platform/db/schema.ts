@@ -100,6 +100,9 @@ export interface Schema {
   background_responses: BackgroundResponseTable
   video_jobs: VideoJobTable
   catalogue_edits: CatalogEditTable
+  model_aliases: ModelAliasTable
+  model_lists: ModelListTable
+  model_list_changes: ModelListChangeTable
   daily_requests: DailyRequestTable
   idempotency_keys: IdempotencyKeyTable
   benchmark_results: BenchmarkResultTable
@@ -1489,6 +1492,49 @@ export interface ConversationItemTable {
 }
 
 /** A change of the catalog by an operator at run time. */
+/** The models of a provider as it lists them itself. */
+export interface ModelListTable {
+  provider: string
+  /** The list, in JSON. */
+  models: string
+  /** The last reading; null: none has succeeded. */
+  refreshed_at: string | null
+  /** The last attempt to read it. */
+  checked_at: string
+  /** Why the last attempt failed. */
+  problem: string | null
+}
+
+/** What was different in a provider's list at a reading. */
+export interface ModelListChangeTable {
+  id: string
+  provider: string
+  model: string
+  kind: 'appeared' | 'disappeared' | 'price_changed' | 'changed'
+  /** The entry of the list, in JSON. */
+  before: string | null
+  after: string | null
+  created_at: string
+}
+
+/** A name for one model or several, in a workspace or the whole organization. */
+export interface ModelAliasTable {
+  id: string
+  organization_id: string
+  /** Null: in every workspace of the organization. */
+  workspace_id: string | null
+  name: string
+  /** The models that it stands for, in the order they are tried, in JSON. */
+  models: string
+  /** What it stands for in the rules of guardrails, in JSON. */
+  rules: string
+  /** When requests move to the replacement. */
+  expires_at: string | null
+  replacement: string | null
+  created_at: string
+  updated_at: string
+}
+
 export interface CatalogEditTable {
   kind: 'provider' | 'model' | 'endpoint'
   /** The slug of the provider, or the id of the model. */

@@ -1,21 +1,18 @@
 import { z } from 'zod'
-import { buildProviders } from '../../../catalog/catalog.ts'
 import { declaredModel } from '../../../catalog/declared-model.ts'
 import { endpointOverride, modelOverride, providerOverride } from '../../../catalog/override-schema.ts'
-import { encryptFields, openSecrets, restoreMasked } from '../../../catalog/override-secrets.ts'
-import { resolveOrigin } from '../../../catalog/overrides.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
-import { buildCatalogSources } from '../../../gateway/reload.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { type Pagination, pageQuery } from '../../../platform/validation/query-params.ts'
-import { deleteOverride, putOverride } from './overrides.ts'
+import { discoveryOperations } from './discovery.ts'
+import { deleteOverride, putOverride, putOverrides } from './overrides.ts'
+import { newProviderOverride } from './provider-override.ts'
 import {
   catalogModel,
   catalogProvider,
   listModelRecords,
   listProviderRecords,
-  readOrNull,
   type Source,
   slugPath,
   sources,
@@ -83,16 +80,7 @@ const putProvider = defineOperation({
   handle: async (context) => {
     const { gateway, body } = context
     const { slug } = context.params
-    await putOverride(context, { kind: 'provider', name: slug, tag: '' }, (existing) => {
-      const known = buildProviders(buildCatalogSources(gateway)).find((provider) => provider.slug === slug)
-      const origin = resolveOrigin(known, body.base_url)
-      const fields = restoreMasked(
-        body,
-        existing ? readOrNull(() => openSecrets(gateway.vault, existing)) : null,
-        origin,
-      )
-      return encryptFields(gateway.vault, slug, origin, fields)
-    })
+    await putOverrides(context, [newProviderOverride(gateway, slug, body)])
     return { data: requireProviderRecord(gateway, slug) }
   },
 })
@@ -220,6 +208,7 @@ export const catalogOperations = [
   putProvider,
   deleteProvider,
   testProvider,
+  ...discoveryOperations,
   listModels,
   getModel,
   putModel,

@@ -25,23 +25,43 @@ export function putOverride(
   name: OverrideKey,
   build: (existing: OverrideRow | undefined) => OverrideColumns,
 ): Promise<void> {
+  return putOverrides(request, [{ name, build }])
+}
+
+export interface NewOverride {
+  name: OverrideKey
+  build: (existing: OverrideRow | undefined) => OverrideColumns
+}
+
+/** Creates or replaces several, all or none. */
+export function putOverrides(request: AuditedRequest, overrides: readonly NewOverride[]): Promise<void> {
   const { gateway } = request
   return changeCatalog(request, async (tx, rows, record) => {
-    const existing = rows.find((row) => isSameOverride(row, name))
     const max = gateway.settings.ceilings.catalogue_edits
-    if (!existing && rows.length >= max) throw ceilingReachedError('catalogue_edits', max)
-    const row = { ...name, ...build(existing), updated_at: isoNow(gateway.clock) }
-    const after = [...rows.filter((other) => other !== existing), row].sort(compareOverrideKeys)
+    let after = rows
+    const changed: { row: OverrideRow; existing: OverrideRow | undefined }[] = []
+    for (const { name, build } of overrides) {
+      const existing = after.find((row) => isSameOverride(row, name))
+      const row = { ...name, ...build(existing), updated_at: isoNow(gateway.clock) }
+      after = [...after.filter((other) => other !== existing), row]
+      changed.push({ row, existing })
+    }
+    if (after.length > rows.length && after.length > max) throw ceilingReachedError('catalogue_edits', max)
+    after.sort(compareOverrideKeys)
     const { problems } = previewOverrides(gateway, after)
-    const problem = problems.get(formatOverrideKey(row))
-    if (problem) throw problem
+    for (const { row } of changed) {
+      const problem = problems.get(formatOverrideKey(row))
+      if (problem) throw problem
+    }
     rejectBrokenDependents(rows, previewOverrides(gateway, rows).problems, problems)
-    await saveOverride(tx, row)
-    record({
-      ...describeOverride(name, existing ? 'update' : 'create'),
-      before: existing ?? null,
-      after: row,
-    })
+    for (const { row, existing } of changed) {
+      await saveOverride(tx, row)
+      record({
+        ...describeOverride(row, existing ? 'update' : 'create'),
+        before: existing ?? null,
+        after: row,
+      })
+    }
     return after
   })
 }

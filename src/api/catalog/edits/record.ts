@@ -184,6 +184,8 @@ function toProviderInForce(provider: CatalogProvider): z.input<typeof providerIn
     api_key,
     dialects: provider.wireFormats,
     ...(provider.keyHeader && { key_header: provider.keyHeader }),
+    ...(provider.modelList && { model_list: provider.modelList }),
+    ...(provider.wildcards && { wildcards: [...provider.wildcards] }),
     headers,
     abilities: [...(provider.capabilities ?? commonCapabilities)],
     bills_abandoned: provider.billsAbandoned ?? false,

@@ -1,8 +1,11 @@
 import { z } from 'zod'
+import { findUnknownAliasRule, isAliasRule } from '../../../catalog/aliases.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { parseModelRule } from '../../../catalog/model-rule.ts'
 import { dataRegions } from '../../../formats/vocabulary.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import type { GuardrailRow } from '../../../governance/policy/guardrail.ts'
+import type { Db } from '../../../platform/db/db.ts'
 import type { GuardrailTable } from '../../../platform/db/schema.ts'
 import { encodeList, toFlag } from '../../../platform/db/values.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
@@ -38,7 +41,7 @@ const settingFields = {
   include_byok_in_budgets: z.boolean().optional(),
   allowed_data_regions: z.array(z.enum(dataRegions)).min(1).max(maxNames).nullish(),
   allowed_models: names.describe(
-    'Slugs, canonical slugs or aliases. A suffix such as :free selects only that variant. A router model may be named; the models it chooses have to be allowed themselves.',
+    'Slugs, canonical slugs or aliases. A suffix such as :free selects only that variant. `@name` stands for the models of a model alias. A router model may be named; the models it chooses have to be allowed themselves.',
   ),
   ignored_models: names,
   allowed_providers: names.describe('Provider slugs or display names.'),
@@ -99,9 +102,27 @@ export function toChanges(
   }
 }
 
+/** Rejects `@name` of an alias that a workspace, or the organization, does not have. */
+export async function rejectUnknownAliases(
+  tx: Db,
+  place: Pick<GuardrailRow, 'organization_id' | 'workspace_id'>,
+  body: GuardrailBody,
+): Promise<void> {
+  for (const field of ['allowed_models', 'ignored_models'] as const) {
+    const unknown = await findUnknownAliasRule(tx, place, body[field] ?? [])
+    if (unknown === undefined) continue
+    throw invalidFieldError(
+      `${field}.${body[field]?.indexOf(unknown)}`,
+      `there is no model alias "${unknown}"`,
+    )
+  }
+}
+
 function toListChanges(body: GuardrailBody, catalog: Catalog): Partial<GuardrailSettings> {
   const parseModels = (field: 'allowed_models' | 'ignored_models') =>
-    body[field]?.map((slug, at) => parseModelRule(catalog, slug, `${field}.${at}`))
+    body[field]?.map((slug, at) =>
+      isAliasRule(slug) ? slug : parseModelRule(catalog, slug, `${field}.${at}`),
+    )
   const parseProviders = (field: 'allowed_providers' | 'ignored_providers') =>
     body[field]?.map(
       (text, at) => resolveProviderSlug(catalog, text) ?? rejectUnknownProvider(field, at, text),

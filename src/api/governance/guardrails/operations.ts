@@ -17,7 +17,7 @@ import { gatewayError, invalidFieldError } from '../../../platform/errors/gatewa
 import { pageQuery, searchText } from '../../../platform/validation/query-params.ts'
 import { allowedPhraseOperations } from './allowed-phrases.ts'
 import { assignmentOperations } from './assignments.ts'
-import { createBody, toChanges, updateBody, validateBudget } from './body.ts'
+import { createBody, rejectUnknownAliases, toChanges, updateBody, validateBudget } from './body.ts'
 import {
   describeGuardrail,
   idParam,
@@ -83,6 +83,11 @@ const createGuardrailOperation = defineOperation({
       const { id: workspaceId } = await resolveReachableWorkspace(tx, context, body.workspace_id)
       await lockWorkspace(tx, caller.organizationId, workspaceId)
       rejectDefaultName(workspaceId, body.name)
+      await rejectUnknownAliases(
+        tx,
+        { organization_id: caller.organizationId, workspace_id: workspaceId },
+        body,
+      )
       const input = { id: newUuid(), organizationId: caller.organizationId, workspaceId, settings }
       const created = await createGuardrail(tx, gateway.clock, input)
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'guardrails', workspaceId)
@@ -126,6 +131,7 @@ const updateGuardrailOperation = defineOperation({
       const row = await lockOrCreateGuardrail(tx, gateway.clock, caller.organizationId, params.id)
       assertWithinScope(scope, { workspaceId: row.workspace_id })
       validateRename(row, changes.name)
+      await rejectUnknownAliases(tx, row, context.body)
       await assertPrivacyChangeAllowed(tx, row, changes)
       if (Object.keys(changes).length === 0) return toGuardrailResponse(tx, row)
       const changed = await updateGuardrail(tx, gateway.clock, row.id, changes)

@@ -4,6 +4,7 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { worstCaseAt } from '../../../inference/hold/admit.ts'
 import type { RequestState } from '../../../inference/request/inference-request.ts'
 import type { Candidate } from '../../../inference/routing/candidate.ts'
+import { pricingOf } from '../../../inference/routing/endpoint-price.ts'
 import { computeFee } from '../../../ledger/charge.ts'
 import { computeCost } from '../../../ledger/cost.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
@@ -25,7 +26,7 @@ export function estimatePrice(
   candidate: Candidate,
 ): Price {
   const expected = computeExpectedCost(gateway, request, size, candidate)
-  const isKnown = candidate.endpoint.pricing !== null || gateway.settings.billing.unknown_price !== undefined
+  const isKnown = pricingOf(gateway, candidate.endpoint) !== null
   const { amount } = worstCaseAt(gateway, size, candidate, request.at)
   return {
     worst_case: isKnown ? usdFromNanos(amount) : null,

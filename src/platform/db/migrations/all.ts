@@ -59,6 +59,8 @@ import { limits } from './070-limits.ts'
 import { contentPacks } from './071-content-packs.ts'
 import { generationTags } from './072-generation-tags.ts'
 import { tagRules } from './073-tag-rules.ts'
+import { modelAliases } from './074-model-aliases.ts'
+import { modelLists } from './075-model-lists.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -124,4 +126,6 @@ export const migrations: Record<string, SchemaMigration> = {
   '071-content-packs': contentPacks,
   '072-generation-tags': generationTags,
   '073-tag-rules': tagRules,
+  '074-model-aliases': modelAliases,
+  '075-model-lists': modelLists,
 }

@@ -1,0 +1,51 @@
+import { isAliasRule, listUsableAliases, type ModelAliasRow, toAliasRule } from '../../../catalog/aliases.ts'
+import type { Catalog } from '../../../catalog/catalog.ts'
+import { toModelRule } from '../../../catalog/model-rule.ts'
+import { findModelOrRouter } from '../../../catalog/router-models.ts'
+import type { Db } from '../../../platform/db/db.ts'
+import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import { findAliasWith, findGuardrailWith } from './store.ts'
+
+type AliasSettings = Pick<
+  ModelAliasRow,
+  'organization_id' | 'workspace_id' | 'name' | 'models' | 'expires_at' | 'replacement'
+>
+
+/** What an alias stands for in the rules of guardrails: models, and the rules of other aliases. */
+export async function resolveRules(tx: Db, catalog: Catalog, alias: AliasSettings): Promise<string> {
+  const others = (await listUsableAliases(tx, alias)).filter(({ name }) => name !== alias.name)
+  const names = new Set(others.map(({ name }) => name))
+  const toRule = (target: string, field: string) => {
+    if (names.has(target)) return toAliasRule(target)
+    const resolved = findModelOrRouter(catalog, target)
+    if (resolved) return toModelRule(resolved.model)
+    throw invalidFieldError(field, `"${target.slice(0, 100)}" is neither a model nor an alias`)
+  }
+  const models = JSON.parse(alias.models) as string[]
+  const rules = models.map((target, at) => toRule(target, `models.${at}`))
+  if (alias.replacement !== null) rules.push(toRule(alias.replacement, 'replacement'))
+  rejectCycle(alias.name, rules, others)
+  return JSON.stringify([...new Set(rules)])
+}
+
+function rejectCycle(name: string, rules: readonly string[], others: readonly ModelAliasRow[]): void {
+  const rulesOf = new Map(others.map((row) => [toAliasRule(row.name), JSON.parse(row.rules) as string[]]))
+  const open = rules.filter(isAliasRule)
+  const seen = new Set<string>()
+  for (const rule of open) {
+    if (seen.has(rule)) continue
+    seen.add(rule)
+    const next = rulesOf.get(rule) ?? []
+    if (next.includes(toAliasRule(name)))
+      throw invalidFieldError('models', `the alias "${rule.slice(1)}" leads back to this one`)
+    open.push(...next.filter(isAliasRule))
+  }
+}
+
+/** Nothing may name an alias that is deleted: rules of guardrails would then restrict nothing, or everything. */
+export async function rejectUsedAlias(tx: Db, alias: ModelAliasRow): Promise<void> {
+  const guardrail = await findGuardrailWith(tx, alias)
+  if (guardrail) throw gatewayError('conflict', `The guardrail "${guardrail}" names this alias.`)
+  const dependent = await findAliasWith(tx, alias)
+  if (dependent) throw gatewayError('conflict', `The alias "${dependent}" names this alias.`)
+}
