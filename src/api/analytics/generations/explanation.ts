@@ -7,7 +7,7 @@ import { windowNames } from '../../../inference/hold/limit-error.ts'
 import type { RecordedPlan } from '../../../inference/plan/recorded-plan.ts'
 import type { LineRow } from '../../../ledger/bill-lines.ts'
 import { decodeNearestLimit } from '../../../ledger/nearest-limit.ts'
-import { asNumber, asString, type JsonObject } from '../../../platform/json/json-values.ts'
+import { asNumber, asString, type JsonObject, omitUndefined } from '../../../platform/json/json-values.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
 import { logStatuses } from './filters.ts'
 import { explainPrice, priceRecord } from './price.ts'
@@ -53,7 +53,10 @@ const attempt = z.strictObject({
   message: text.describe(
     "The beginning of the provider's error message, without secrets; a general text unless the content of the request is stored. null if there is none, and for problems with the account of the installation unless the caller operates it.",
   ),
-  fallback: text.describe('The reason for which another model was tried next.'),
+  fallback: z
+    .string()
+    .optional()
+    .describe('The reason for which another model was tried next; absent if none was.'),
   started: milliseconds.describe('Milliseconds after the request arrived.'),
   duration: milliseconds,
 })
@@ -208,7 +211,7 @@ function listAttempts({ providerByName }: Catalog, row: GenerationRow, isOperato
     status: asNumber(one.status) ?? null,
     outcome: asString(one.code) ?? 'failed',
     ...describeError(one, isOperator || one.own_key === true),
-    fallback: asString(one.fallback) ?? null,
+    ...omitUndefined({ fallback: asString(one.fallback) }),
     started: asNumber(one.at) ?? null,
     duration: asNumber(one.ms) ?? null,
   }))
@@ -221,7 +224,6 @@ function listAttempts({ providerByName }: Catalog, row: GenerationRow, isOperato
     status: row.status === 'completed' ? 200 : null,
     outcome: row.status,
     ...describeError(findBrokenReply(row) ?? {}, isOperator || row.is_byok === 1),
-    fallback: null,
     started: dispatch_ms,
     duration: dispatch_ms === null ? null : Math.max(0, latency_ms - dispatch_ms),
   }
