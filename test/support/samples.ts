@@ -739,6 +739,12 @@ export const samples: Record<string, SampleFactory> = {
   updateNotification: async (tenant, _, server) =>
     ownedSample(await createNotificationPath(tenant, server), { read: true }),
   readAllNotifications: fixedSample('/notifications/read'),
+  listEndUsers: fixedSample('/end-users'),
+  getEndUser: async (_, call) => {
+    await call('PATCH', '/end-users/sample-user', { body: { blocked: true } })
+    return ownedSample('/end-users/sample-user')
+  },
+  updateEndUser: fixedSample('/end-users/sample-user', { blocked: true }),
   listLimits: fixedSample('/limits'),
   listLimitUsage: fixedSample('/limits/usage'),
   createLimit: async ({ workspace }) => ({ path: '/limits', body: buildLimit(workspace) }),

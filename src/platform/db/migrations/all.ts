@@ -59,6 +59,7 @@ import { limits } from './070-limits.ts'
 import { contentPacks } from './071-content-packs.ts'
 import { generationTags } from './072-generation-tags.ts'
 import { tagRules } from './073-tag-rules.ts'
+import { blockedEndUsers } from './074-blocked-end-users.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -124,4 +125,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '071-content-packs': contentPacks,
   '072-generation-tags': generationTags,
   '073-tag-rules': tagRules,
+  '074-blocked-end-users': blockedEndUsers,
 }
