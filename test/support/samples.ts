@@ -741,8 +741,9 @@ export const samples: Record<string, SampleFactory> = {
   readAllNotifications: fixedSample('/notifications/read'),
   listEndUsers: fixedSample('/end-users'),
   getEndUser: async (_, call) => {
-    await call('PATCH', '/end-users/sample-user', { body: { blocked: true } })
-    return ownedSample('/end-users/sample-user')
+    const path = `/end-users/${newUuid()}`
+    await call('PATCH', path, { body: { blocked: true } })
+    return ownedSample(path)
   },
   updateEndUser: fixedSample('/end-users/sample-user', { blocked: true }),
   listLimits: fixedSample('/limits'),

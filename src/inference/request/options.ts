@@ -2,7 +2,7 @@ import type { RouterStrategy } from '../../catalog/router-models.ts'
 import type { FormatNames } from '../../formats/reasoning-format.ts'
 import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
 import { listServiceHeaders } from '../../formats/synonyms.ts'
-import type { TagRules } from '../../governance/tags/rules.ts'
+import type { KeyContext } from '../../gateway/account-cache.ts'
 import { noTags } from '../../governance/tags/tag.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
@@ -55,12 +55,13 @@ const maxLabelLength = 256
 export function parseOptions(
   body: JsonObject,
   headers: Headers,
-  defaultModel: string | null,
-  rules: TagRules | null = null,
+  { defaultModel, tagRules: rules }: Pick<KeyContext, 'defaultModel' | 'tagRules'>,
+  inheritedTags?: readonly string[],
 ): RequestOptions {
   const labels = findLabelHeaders(headers)
   const metadata = body.metadata === undefined ? undefined : asObject(body.metadata)
-  const { tags, droppedTags } = labels || metadata || rules ? readTags(metadata, labels, rules) : untagged
+  const isTagged = (labels || metadata || rules) && !inheritedTags
+  const { tags, droppedTags } = isTagged ? readTags(metadata, labels, rules) : untagged
   return {
     models: parseModels(body, defaultModel),
     // Validated by the operation's schema; a preset's, when the preset was created.
@@ -75,7 +76,8 @@ export function parseOptions(
         asString(metadata?.user_id) ??
         (labels && readForeignUser(labels)),
     ),
-    tags,
+    // What another request makes has the tags of that one.
+    tags: inheritedTags ?? tags,
     droppedTags,
     app: {
       url: sanitizeLabel(headers.get('http-referer')),

@@ -63,9 +63,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   { startedAt, keyContext, format, content, presetId }: Parsed<F, C>,
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
-  // What another request makes has the tags of that one.
-  const rules = incoming.tags ? null : keyContext.tagRules
-  const options = parseOptions(content.body, httpRequest.headers, keyContext.defaultModel, rules)
+  const options = parseOptions(content.body, httpRequest.headers, keyContext, incoming.tags)
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
@@ -77,7 +75,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     format,
     keyContext,
     content,
-    options: incoming.tags ? { ...options, tags: incoming.tags } : options,
+    options,
     presetId,
     logsContent: logging !== null && shouldLogContent(logging, { id, keyId: caller.key.id, region }),
     exportTargets,

@@ -5,7 +5,10 @@ import type { JsonObject } from '../../platform/json/json-values.ts'
 import { parseOptions } from './options.ts'
 
 function parse(body: JsonObject, headers: Record<string, string> = {}) {
-  const { tags, droppedTags, user } = parseOptions({ model: 'm', ...body }, new Headers(headers), null)
+  const { tags, droppedTags, user } = parseOptions({ model: 'm', ...body }, new Headers(headers), {
+    defaultModel: null,
+    tagRules: null,
+  })
   return { tags, droppedTags, user }
 }
 
@@ -103,12 +106,10 @@ describe('the rules of a key and its workspace', () => {
   const rulesOf = (rules: Partial<TagRules>) =>
     JSON.stringify({ required: [], forbidden: [], set: {}, ...rules })
   const parseWith = (workspace: string | null, key: string | null, header: string) =>
-    parseOptions(
-      { model: 'm' },
-      new Headers({ 'x-headgate-tags': header }),
-      null,
-      combineTagRules(workspace, key),
-    )
+    parseOptions({ model: 'm' }, new Headers({ 'x-headgate-tags': header }), {
+      defaultModel: null,
+      tagRules: combineTagRules(workspace, key),
+    })
 
   test('set tags, whatever the client sends; those of the workspace count', () => {
     const workspace = rulesOf({ set: { team: 'outer' }, required: ['team', 'project'] })
