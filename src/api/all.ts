@@ -39,6 +39,7 @@ const operationAreas: Areas<Operation> = {
   account: async () => (await import('./identity/account/operations.ts')).accountOperations,
   workspaces: async () => (await import('./identity/workspaces/operations.ts')).workspaceOperations,
   budgets: async () => (await import('./spending/budgets/operations.ts')).budgetTreeOperations,
+  endUsers: async () => (await import('./spending/end-users/operations.ts')).endUserOperations,
   limits: async () => (await import('./spending/limits/operations.ts')).limitOperations,
   tiers: async () => (await import('./spending/limits/tier-operations.ts')).tierOperations,
   guardrails: async () => (await import('./governance/guardrails/operations.ts')).guardrailOperations,

@@ -4,6 +4,7 @@ import type { ExportSettings } from '../delivery/destinations/export-settings.ts
 import { loadExportSettings } from '../delivery/destinations.ts'
 import { type DefaultPlugin, defaultPlugin } from '../formats/schema/plugins.ts'
 import { listAllowedPhrases } from '../governance/allowed-phrases.ts'
+import { loadBlockedNames } from '../governance/blocked-end-users.ts'
 import { splitDeclaredLimits } from '../governance/limits/declared.ts'
 import type { KeyLimits, LimitIndex } from '../governance/limits/limit-index.ts'
 import { loadLimitIndex } from '../governance/limits/store.ts'
@@ -66,6 +67,8 @@ export interface KeyContext {
   disabledServerTools: readonly string[]
   /** The rules of the key and its workspace about tags; null if there are none. */
   tagRules: TagRules | null
+  /** The names of blocked end users; null if there are none. */
+  blockedEndUsers: ReadonlySet<string> | null
   logging: IoLoggingSettings | null
   /** Destinations that receive its finished requests. */
   destinations: readonly ExportSettings[]
@@ -86,6 +89,8 @@ export class AccountCache {
   readonly #keysById: LoadingCache<number, ApiKey | undefined>
   readonly #contexts: LoadingCache<ApiKey, KeyContext>
   readonly #limits: LoadingCache<string, LimitIndex>
+  /** Shared by the contexts of all keys of an organization. */
+  readonly #blockedEndUsers: LoadingCache<string, ReadonlySet<string> | null>
   readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
 
   readonly #revisions: RevisionReader
@@ -110,6 +115,10 @@ export class AccountCache {
     this.#limits = new LoadingCache({
       ...cacheOptions,
       load: (organizationId) => withUnavailableError(loadLimitIndex(db, organizationId)),
+    })
+    this.#blockedEndUsers = new LoadingCache({
+      ...cacheOptions,
+      load: (organizationId) => withUnavailableError(loadBlockedNames(db, organizationId)),
     })
     this.#presets = new LoadingCache({
       ...cacheOptions,
@@ -158,7 +167,11 @@ export class AccountCache {
   async #loadContext(caller: ApiKey): Promise<KeyContext> {
     const key = (await findKeyById(this.#db, caller.id)) ?? caller
     const { organization_id } = key
-    return loadKeyContext(this.#db, key, await this.#limits.get(organization_id, organization_id))
+    const [limits, blockedEndUsers] = await Promise.all([
+      this.#limits.get(organization_id, organization_id),
+      this.#blockedEndUsers.get(organization_id, organization_id),
+    ])
+    return { ...(await loadKeyContext(this.#db, key, limits)), blockedEndUsers }
   }
 
   findPreset(
@@ -169,7 +182,11 @@ export class AccountCache {
   }
 }
 
-async function loadKeyContext(db: Db, key: ApiKey, index: LimitIndex): Promise<KeyContext> {
+async function loadKeyContext(
+  db: Db,
+  key: ApiKey,
+  index: LimitIndex,
+): Promise<Omit<KeyContext, 'blockedEndUsers'>> {
   const [
     layers,
     credits,

@@ -38,6 +38,7 @@ export const recordCeilings = {
   },
   guardrails: perWorkspace(1000, 'guardrails', 'guardrails'),
   limits: perOrganization(20_000, 'limits', 'limits'),
+  blocked_end_users: perOrganization(10_000, 'blocked end users', 'blocked_end_users'),
   limit_tiers: perOrganization(200, 'tiers', 'limit_tiers'),
   destinations: { ...perWorkspace(100, 'destinations', 'destinations'), hasSoftDelete: true },
   notification_rules: perOrganization(100, 'notification rules', 'notification_rules'),

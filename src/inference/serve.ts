@@ -6,6 +6,7 @@ import { lookupCache, recordReply, resolveCacheKey } from './cache/response-cach
 import { estimateSteps } from './estimate-steps.ts'
 import { explainError } from './explain/metadata.ts'
 import { recordIfBlocked } from './guard/block.ts'
+import { assertEndUserAllowed } from './guard/blocked-end-user.ts'
 import { admit } from './hold/admit.ts'
 import { admitOrFallBack } from './hold/admit-fallback.ts'
 import { createNestedRequests } from './nested/nested-requests.ts'
@@ -49,7 +50,11 @@ export async function serveRequest<R extends RequestState>(
   stages: RequestStages<R>,
 ): Promise<Response> {
   try {
+    const isBlocking = parsed.keyContext.blockedEndUsers !== null
+    if (isBlocking) assertEndUserAllowed(parsed)
     const request = await stages.prepare(gateway, parsed)
+    // A filter may have redacted the name.
+    if (isBlocking) assertEndUserAllowed(request)
     if (request.content.received.isLarge) await yieldToEventLoop()
     return await stages.reply(gateway, withSpan(request, 'route', planRoute<R>, gateway, request))
   } catch (error) {

@@ -744,6 +744,13 @@ export const samples: Record<string, SampleFactory> = {
   updateNotification: async (tenant, _, server) =>
     ownedSample(await createNotificationPath(tenant, server), { read: true }),
   readAllNotifications: fixedSample('/notifications/read'),
+  listEndUsers: fixedSample('/end-users'),
+  getEndUser: async (_, call) => {
+    const path = `/end-users/${newUuid()}`
+    await call('PATCH', path, { body: { blocked: true } })
+    return ownedSample(path)
+  },
+  updateEndUser: fixedSample('/end-users/sample-user', { blocked: true }),
   listLimits: fixedSample('/limits'),
   listLimitUsage: fixedSample('/limits/usage'),
   createLimit: async ({ workspace }) => ({ path: '/limits', body: buildLimit(workspace) }),

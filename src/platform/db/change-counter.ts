@@ -4,6 +4,7 @@ import type { CompiledQuery, DatabaseConnection } from 'kysely'
 export const countedTables: ReadonlySet<string> = new Set([
   'allowed_phrases',
   'api_keys',
+  'blocked_end_users',
   'byok_keys',
   'destinations',
   'guardrail_keys',

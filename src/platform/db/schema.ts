@@ -52,6 +52,7 @@ export interface Schema {
   audit_chains: AuditChainTable
   audit_anchors: AuditAnchorTable
   member_limits: MemberLimitTable
+  blocked_end_users: BlockedEndUserTable
   limit_tiers: LimitTierTable
   limits: LimitTable
   limit_counts: LimitCountTable
@@ -164,6 +165,14 @@ export interface MemberLimitTable {
 }
 
 /** A named set of limits that keys refer to. */
+/** An end user whose requests an organization rejects. */
+export interface BlockedEndUserTable {
+  organization_id: string
+  name: string
+  reason: string | null
+  created_at: string
+}
+
 export interface LimitTierTable {
   organization_id: string
   name: string

@@ -63,6 +63,12 @@ export const errorTable = {
     'permission_error',
     'The key does not have permission to do this.',
   ),
+  end_user_blocked: row(
+    403,
+    'permission_denied',
+    'permission_error',
+    'The end user is blocked by the organization.',
+  ),
   privacy_locked: row(
     403,
     'permission_denied',

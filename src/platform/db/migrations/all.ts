@@ -61,6 +61,7 @@ import { generationTags } from './072-generation-tags.ts'
 import { tagRules } from './073-tag-rules.ts'
 import { modelAliases } from './074-model-aliases.ts'
 import { modelLists } from './075-model-lists.ts'
+import { blockedEndUsers } from './076-blocked-end-users.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -128,4 +129,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '073-tag-rules': tagRules,
   '074-model-aliases': modelAliases,
   '075-model-lists': modelLists,
+  '076-blocked-end-users': blockedEndUsers,
 }
