@@ -211,6 +211,13 @@ export async function findKeyById(db: Db, id: number): Promise<ApiKey | undefine
   return db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
+/** The names of keys in the API, by their numbers. */
+export async function loadHashesOfKeys(db: Db, ids: readonly number[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db.selectFrom('api_keys').select(['id', 'hash']).where('id', 'in', ids).execute()
+  return new Map(rows.map(({ id, hash }) => [String(id), hash]))
+}
+
 function selectKeys(
   db: Db,
   column: 'hash' | 'secret_hash' | 'previous_hash' | 'external_hash',

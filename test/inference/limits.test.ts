@@ -191,6 +191,8 @@ describeWithUpstreams('declared limits', (bench) => {
     })
     expect(await statuses([send(one.secret), send(two.secret)])).toEqual([200, 200])
     expect(await statuses([send(one.secret), send(two.secret)])).toEqual([429, 429])
+    const counters = (await usageOf(id)).map(({ counter }) => counter.key)
+    expect(counters.toSorted()).toEqual([one.hash, two.hash].toSorted())
     await bench().server.call('PATCH', `/limits/${id}`, { body: { amount: 2 } })
     expect(await statuses([send(one.secret), send(two.secret)])).toEqual([200, 200])
     expect((await bench().server.call('DELETE', '/tiers/free')).status).toBe(200)

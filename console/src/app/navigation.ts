@@ -64,6 +64,12 @@ export const navigation: NavigationGroup[] = [
         keywords: 'limit spending forecast workspace member key block',
       },
       {
+        label: 'Limits',
+        to: '/limits',
+        permission: 'budgets:read',
+        keywords: 'rate quota requests tokens concurrent tier end user tag model provider window',
+      },
+      {
         label: 'Files and media',
         to: '/files',
         permission: 'files:read',

@@ -25,6 +25,8 @@ interface CommonProps {
 
 interface KeySelectProps extends CommonProps {
   value: string | null
+  placeholder?: string
+  clearable?: boolean
   onChange: (hash: string | null) => void
 }
 

@@ -4,20 +4,23 @@ import { formatMoney } from '../format/money.ts'
 
 interface UsageBarProps {
   used: number
-  /** Dollars held for running requests. */
+  /** What is held for running requests. */
   held?: number
   limit: number | null
+  /** Text of an amount; dollars by default. */
+  format?: (amount: number) => string
   /** Text such as `a day`. */
   interval?: string | null
   /** Further text of the label. */
   children?: ReactNode
 }
 
-/** Shows the used share of a limit, in dollars. */
-export function UsageBar({ used, held = 0, limit, interval, children }: UsageBarProps) {
-  if (limit === null) return <Text size="sm">{formatMoney(used)}, no limit</Text>
+/** Shows the used share of a limit. */
+export function UsageBar(props: UsageBarProps) {
+  const { used, held = 0, limit, format = formatMoney, interval, children } = props
+  if (limit === null) return <Text size="sm">{format(used)}, no limit</Text>
   const percent = percentOf(used, limit)
-  const label = `${formatMoney(used)} of ${formatMoney(limit)}${interval ? ` ${interval}` : ''}`
+  const label = `${format(used)} of ${format(limit)}${interval ? ` ${interval}` : ''}`
   return (
     <Stack gap={4} miw={90}>
       <Progress.Root size="sm">
@@ -26,7 +29,7 @@ export function UsageBar({ used, held = 0, limit, interval, children }: UsageBar
           <Progress.Section
             value={Math.min(percentOf(held, limit), 100 - percent)}
             color="gray"
-            aria-label={`${formatMoney(held)} held`}
+            aria-label={`${format(held)} held`}
           />
         )}
       </Progress.Root>

@@ -9,6 +9,7 @@ import { getStartedRoute } from './get-started/route.ts'
 import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { identityRoute } from './identity/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
+import { limitsRoute } from './limits/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
 import { catalogEditsRoute, modelRoute, modelsRoute } from './models/route.ts'
 import { notificationsRoute } from './notifications/route.ts'
@@ -38,6 +39,7 @@ export const screenRoutes = [
   activityRoute,
   creditsRoute,
   budgetsRoute,
+  limitsRoute,
   keysRoute,
   keyRoute,
   workspacesRoute,

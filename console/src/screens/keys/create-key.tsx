@@ -9,6 +9,7 @@ import { useWorkspace } from '../../app/workspace.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { type KeyLimit, KeyLimitFields, toKeyLimit } from '../../components/key-limit-fields.tsx'
 import { NameField, TextField } from '../../components/text-field.tsx'
+import { TierSelect } from '../../components/tier-select.tsx'
 import { TargetWorkspace } from '../../components/workspace-scope.tsx'
 import { endOfDay } from './key-fields.ts'
 import { type NewKey, NewKeySecret } from './new-key-secret.tsx'
@@ -16,6 +17,8 @@ import { type NewKey, NewKeySecret } from './new-key-secret.tsx'
 interface Draft extends KeyLimit {
   name: string
   lastDay: string
+  /** Null: the default one. */
+  tier: string | null
   workspaceId: string | null
   guardrailId: string | null
 }
@@ -29,6 +32,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
     limit_reset: null,
     include_byok_in_limit: false,
     lastDay: '',
+    tier: null,
     workspaceId: current?.id ?? null,
     guardrailId: null,
   })
@@ -48,11 +52,12 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
   )
 }
 
-function bodyOf({ name, lastDay, workspaceId, ...limit }: Draft): KeyBody {
+function bodyOf({ name, lastDay, tier, workspaceId, ...limit }: Draft): KeyBody {
   return {
     name,
     ...toKeyLimit(limit),
     expires_at: endOfDay(lastDay),
+    ...(tier !== null && { tier }),
     ...(workspaceId !== null && { workspace_id: workspaceId }),
   }
 }
@@ -73,6 +78,7 @@ function DraftFields({ draft, onChange }: DraftFieldsProps) {
         onChange={(name) => onChange({ name })}
       />
       <KeyLimitFields value={draft} onChange={onChange} />
+      <TierSelect placeholder="Default" value={draft.tier} onChange={(tier) => onChange({ tier })} />
       <TextField
         type="date"
         label="Last day"

@@ -4,16 +4,18 @@ import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { type KeyLimit, KeyLimitFields, toKeyLimit } from '../../components/key-limit-fields.tsx'
 import { NameField } from '../../components/text-field.tsx'
+import { TierSelect } from '../../components/tier-select.tsx'
 import type { ApiKey } from './key-fields.ts'
 
 export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const refresh = useRefresh()
   const [name, setName] = useState(apiKey.name)
   const [limit, setLimit] = useState<KeyLimit>(apiKey)
+  const [tier, setTier] = useState(apiKey.tier)
   const save = async () => {
     await client.PATCH('/keys/{hash}', {
       params: { path: { hash: apiKey.hash } },
-      body: { name, ...toKeyLimit(limit) },
+      body: { name, ...toKeyLimit(limit), ...(tier !== apiKey.tier && { tier }) },
     })
     await refresh('/keys', '/keys/{hash}', '/budgets')
   }
@@ -27,6 +29,7 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
     >
       <NameField maxLength={200} value={name} onChange={setName} />
       <KeyLimitFields value={limit} onChange={(changes) => setLimit({ ...limit, ...changes })} />
+      <TierSelect value={tier} onChange={setTier} />
     </FormDialog>
   )
 }

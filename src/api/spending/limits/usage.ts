@@ -9,6 +9,7 @@ import {
 } from '../../../governance/limits/limit-rule.ts'
 import { type LimitRow, toLimitRule } from '../../../governance/limits/store.ts'
 import { locateInWindow } from '../../../governance/limits/window.ts'
+import { loadHashesOfKeys } from '../../../identity/keys.ts'
 import { evaluateLimit } from '../../../ledger/ledger-state.ts'
 import { loadMetersForDay } from '../../../ledger/meter-days.ts'
 import { meterSubjects } from '../../../ledger/meter-subjects.ts'
@@ -49,8 +50,9 @@ export async function loadLimitUsage(gateway: Gateway, row: LimitRow): Promise<z
   const used = ledgerWindowOf(rule)
     ? await loadSpending(gateway, rule, now)
     : await gateway.limitCounts.list(rule, now)
+  const hashes = await loadKeyHashes(gateway, used)
   const counts = used.map(([counter, amount]) => ({
-    counter: decodeCounter(counter),
+    counter: nameKey(decodeCounter(counter), hashes),
     used: decodeAmount(rule.measure, amount),
     remaining: decodeAmount(rule.measure, amount > rule.amount ? 0n : rule.amount - amount),
   }))
@@ -78,4 +80,19 @@ async function loadSpending(gateway: Gateway, rule: LimitRule, now: number): Pro
     const { spent, held } = evaluateLimit(limit, meter, { amount: 0n, byok: 0n })
     return [[counter, spent + held]]
   })
+}
+
+type Counter = Record<string, string>
+
+/** Counters have the number of a key, which the API does not show. */
+async function loadKeyHashes(
+  gateway: Gateway,
+  used: readonly (readonly [counter: string, used: bigint])[],
+): Promise<Map<string, string>> {
+  const ids = used.flatMap(([counter]) => decodeCounter(counter).key ?? []).slice(0, maxCounts)
+  return loadHashesOfKeys(gateway.db, ids.map(Number))
+}
+
+function nameKey({ key, ...others }: Counter, hashes: ReadonlyMap<string, string>): Counter {
+  return key === undefined ? others : { ...others, key: hashes.get(key) ?? '' }
 }
