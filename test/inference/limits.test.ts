@@ -1,253 +1,369 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { createMember } from '../../src/identity/members.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
+import { createTenant, type Tenant } from '../support/harness.ts'
+import { requestHolds } from '../support/holds.ts'
 import { vendorReply } from '../support/replies.ts'
-import { describeWithUpstreams, sendRequest } from './two-upstreams.ts'
+import { describeWithUpstreams, readJson, sendRequest } from './two-upstreams.ts'
 
-/** In the middle of a minute. */
-const now = '2028-03-15T12:00:30.000Z'
+interface Refused {
+  status: number
+  reason: string
+  message: string
+  headers: Headers
+  metadata: Record<string, unknown>
+}
 
-describeWithUpstreams('declared limits', (bench) => {
-  const { body: reply } = vendorReply('chat', 'text')
-  const created: string[] = []
+describeWithUpstreams('limits', (bench) => {
+  const server = () => bench().server
+  const send = (key: string, model = 'test/cent') => sendRequest(bench(), 'chat', { model }, { key })
+
+  async function keyWith(body: Record<string, unknown> = {}): Promise<{ key: string; hash: string }> {
+    const made = await server().call('POST', '/keys', { body: { name: 'limited', ...body } })
+    return { key: made.body.key, hash: made.body.data.hash }
+  }
+
+  async function readRejection(response: Response | Promise<Response>): Promise<Refused> {
+    const settled = await response
+    const { error } = await readJson(settled)
+    expect(error.code).toBe(settled.status)
+    const { reason, ...metadata } = error.metadata
+    return { status: settled.status, reason, message: error.message, headers: settled.headers, metadata }
+  }
+
+  async function passes(key: string, times: number, model?: string): Promise<void> {
+    for (let time = 0; time < times; time++) expect((await send(key, model)).status).toBe(200)
+  }
 
   beforeEach(() => {
-    bench().server.clock.freeze(now)
-    for (const upstream of [bench().first, bench().second]) upstream.setDefault({ json: reply })
+    bench().first.requests.length = 0
   })
   afterEach(async () => {
-    for (const id of created.splice(0)) await bench().server.call('DELETE', `/limits/${id}`)
-  })
-
-  async function createLimit(body: Record<string, unknown>): Promise<string> {
-    const response = await bench().server.call('POST', '/limits', { body: { name: 'Test', ...body } })
-    expect(response.status).toBe(201)
-    created.push(response.body.data.id)
-    return response.body.data.id
-  }
-
-  async function createKey(body: Record<string, unknown> = {}): Promise<{ secret: string; hash: string }> {
-    const { body: key } = await bench().server.call('POST', '/keys', { body: { name: 'key', ...body } })
-    return { secret: key.key, hash: key.data.hash }
-  }
-
-  const send = (key: string, body: Record<string, unknown> = {}) =>
-    sendRequest(bench(), 'chat', { model: 'test/cent', ...body }, { key })
-
-  async function statuses(responses: Promise<Response>[]): Promise<number[]> {
-    const all = await Promise.all(responses)
-    await Promise.all(all.map((response) => response.text()))
-    return all.map(({ status }) => status)
-  }
-
-  async function usageOf(id: string): Promise<{ counter: Record<string, string>; used: number }[]> {
-    const { body } = await bench().server.call('GET', '/limits/usage?limit=100')
-    return body.data.find((usage: { id: string }) => usage.id === id).counts
-  }
-
-  test('requests of a key in a minute, and the headers that SDKs read', async () => {
-    const key = await createKey()
-    await createLimit({
-      name: 'Interactive',
-      measure: 'requests',
-      window: 'minute',
-      amount: 3,
-      match: { key_hash: key.hash },
-    })
-    const first = await send(key.secret)
-    expect(first.status).toBe(200)
-    expect(Object.fromEntries(first.headers)).toMatchObject({
-      'x-ratelimit-limit-requests': '3',
-      'x-ratelimit-remaining-requests': '2',
-      'x-ratelimit-reset-requests': '30s',
-      'anthropic-ratelimit-requests-limit': '3',
-      'anthropic-ratelimit-requests-remaining': '2',
-      'anthropic-ratelimit-requests-reset': '2028-03-15T12:01:00Z',
-    })
-    expect((await statuses([1, 2, 3, 4].map(() => send(key.secret)))).toSorted()).toEqual([
-      200, 200, 429, 429,
-    ])
-    const rejected = await send(key.secret)
-    expect(rejected.headers.get('retry-after')).toMatch(/^\d+$/)
-    const { error } = (await rejected.json()) as { error: { message: string; metadata: object } }
-    expect(error.message).toContain(
-      'The limit "Interactive" of 3 requests per minute is reached. Retry after',
+    server().clock.release()
+    expect((await checkLedger(server().gateway.db)).findings.flatMap(({ violations }) => violations)).toEqual(
+      [],
     )
-    expect(error.metadata).toMatchObject({ limit_name: 'Interactive', measure: 'requests', remaining: 0 })
-    // Two windows later nothing of it counts.
-    bench().server.clock.freeze('2028-03-15T12:02:30.000Z')
-    expect((await send(key.secret)).status).toBe(200)
   })
 
-  test('tokens are reserved by estimate and corrected by usage', async () => {
-    const key = await createKey()
-    const id = await createLimit({
-      measure: 'tokens',
-      window: 'day',
-      amount: 1000,
-      match: { key_hash: key.hash },
+  describe('of a member', () => {
+    const addMember = async (body: object) => {
+      const email = `${crypto.randomUUID()}@example.com`
+      const made = await server().call('POST', '/organization/members', { body: { email, ...body } })
+      return made.body.data as { id: string; limit: number | null }
+    }
+    const detailsOf = async (id: string) =>
+      (await server().call('GET', `/organization/members/${id}`)).body.data
+
+    test('R1 all keys of the member share it, in every workspace', async () => {
+      const { id } = await addMember({ limit: 0.03 })
+      const slug = `w-${crypto.randomUUID().slice(0, 8)}`
+      const workspace_id = (await server().call('POST', '/workspaces', { body: { name: slug, slug } })).body
+        .data.id
+      const [first, second, elsewhere, others] = [
+        await keyWith({ creator_user_id: id }),
+        await keyWith({ creator_user_id: id }),
+        await keyWith({ creator_user_id: id, workspace_id }),
+        await keyWith(),
+      ]
+      for (const { key } of [first, second, elsewhere]) await passes(key, 1)
+      for (const { key } of [first, second, elsewhere])
+        expect(await readRejection(send(key))).toMatchObject({ status: 402, reason: 'member_limit_reached' })
+      expect(bench().first.requests).toHaveLength(3)
+      await passes(others.key, 1)
+      expect(await detailsOf(id)).toMatchObject({ limit: 0.03, limit_remaining: 0, limit_reset: null })
     })
-    expect((await send(key.secret, { max_tokens: 900 })).status).toBe(200)
-    const { usage } = reply as unknown as { usage: { prompt_tokens: number; completion_tokens: number } }
-    expect(await usageOf(id)).toEqual([
-      expect.objectContaining({ used: usage.prompt_tokens + usage.completion_tokens }),
-    ])
-    expect((await send(key.secret, { max_tokens: 990 })).status).toBe(429)
-  })
 
-  test('concurrent requests of a workspace', async () => {
-    const { body } = await bench().server.call('POST', '/workspaces', { body: { name: 'Few', slug: 'few' } })
-    const key = await createKey({ workspace_id: body.data.id })
-    await createLimit({
-      measure: 'concurrent_requests',
-      amount: 2,
-      match: { workspace_id: body.data.id },
+    test('R26 it is changed and removed by the API, and resets', async () => {
+      server().clock.freeze('2030-05-01T12:00:00Z')
+      const { id } = await addMember({})
+      const { key } = await keyWith({ creator_user_id: id })
+      await passes(key, 1)
+      const change = (body: object) => server().call('PATCH', `/organization/members/${id}`, { body })
+      const changed = await change({ limit: 0.01, limit_reset: 'daily' })
+      expect(changed.body.data).toMatchObject({ limit: 0.01, limit_remaining: 0.01, limit_reset: 'daily' })
+      await passes(key, 1)
+      expect((await readRejection(send(key))).message).toContain('daily limit of the member')
+      server().clock.freeze('2030-05-02T00:00:00Z')
+      await passes(key, 1)
+      expect((await send(key)).status).toBe(402)
+      expect((await change({ limit: null })).body.data).toMatchObject({ limit: null, limit_remaining: null })
+      await passes(key, 2)
     })
-    const release = Promise.withResolvers<void>()
-    bench().first.enqueue(...[1, 2].map(() => ({ json: reply, waitFor: release.promise })))
-    const running = [send(key.secret), send(key.secret)]
-    await bench().first.waitForRequests(2)
-    expect((await send(key.secret)).status).toBe(429)
-    release.resolve()
-    expect(await statuses(running)).toEqual([200, 200])
-    expect((await send(key.secret)).status).toBe(200)
-  })
 
-  test('dollars of each end user in a day, without declaring them', async () => {
-    const key = await createKey()
-    const id = await createLimit({
-      name: 'Per person',
-      measure: 'usd',
-      window: 'day',
-      amount: 0.02,
-      match: { key_hash: key.hash },
-      per: ['end_user'],
+    test('R1 of 10 concurrent requests of several keys, as many pass as fit', async () => {
+      const { id } = await addMember({ limit: 0.04 })
+      const keys = [await keyWith({ creator_user_id: id }), await keyWith({ creator_user_id: id })]
+      const sent = Array.from({ length: 10 }, (_, i) => send(keys[i % 2]?.key ?? ''))
+      const statuses = (await Promise.all(sent)).map(({ status }) => status)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(4)
     })
-    const of = (user: string) => send(key.secret, { user })
-    expect((await statuses([1, 2, 3, 4].map(() => of('alice')))).toSorted()).toEqual([200, 200, 402, 402])
-    expect(await statuses([of('bob')])).toEqual([200])
-    const { error } = (await (await of('alice')).json()) as { error: { message: string } }
-    expect(error.message).toBe(
-      'The daily limit "Per person" is reached. It resets at 2028-03-16T00:00:00.000Z. Members with the permission budgets:write can raise it.',
-    )
-    expect(await usageOf(id)).toEqual([
-      { counter: { end_user: 'alice' }, used: 0.02, remaining: 0 },
-      { counter: { end_user: 'bob' }, used: 0.01, remaining: 0.01 },
-    ] as never)
   })
 
-  test('R15 a limit on a provider sends requests elsewhere, and counts only what that provider serves', async () => {
-    const key = await createKey()
-    const id = await createLimit({
-      measure: 'requests',
-      window: 'day',
-      amount: 1,
-      match: { key_hash: key.hash, providers: ['one-chat'] },
+  describe('of a key', () => {
+    test('R1 a request that does not fit is 402, and no provider is called', async () => {
+      const { key } = await keyWith({ limit: 0.02 })
+      await passes(key, 2)
+      expect(await readRejection(send(key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
+      expect(bench().first.requests).toHaveLength(2)
     })
-    const money = await createLimit({
-      measure: 'usd',
-      window: 'month',
-      amount: 1000,
-      match: { key_hash: key.hash, providers: ['two-chat'] },
+
+    test('R3 I4 with a BYOK key the hold is that of the dearer path, not the sum of both', async () => {
+      const own = { provider: 'one-chat', key: 'own-credential-0123456789' }
+      const { id } = (await server().call('POST', '/byok', { body: own })).body.data
+      try {
+        // A cent with shared capacity; with the BYOK key a cent at the provider and a fee of a twentieth.
+        const fits = await keyWith({ limit: 0.0105, include_byok_in_limit: true })
+        await passes(fits.key, 1)
+        const short = await keyWith({ limit: 0.0104, include_byok_in_limit: true })
+        expect(await readRejection(send(short.key))).toMatchObject({
+          status: 402,
+          reason: 'key_limit_reached',
+        })
+        const { body } = await server().call('GET', `/keys/${fits.hash}`)
+        expect(body.data).toMatchObject({ usage: 0.0005, byok_usage: 0.01, limit_remaining: 0 })
+      } finally {
+        await server().call('DELETE', `/byok/${id}`)
+      }
     })
-    const before = bench().second.requests.length
-    const both = () => send(key.secret, { model: 'test/both-chat', max_tokens: 5 })
-    expect(await statuses([both()])).toEqual([200])
-    expect(bench().second.requests.length).toBe(before)
-    expect(await usageOf(money)).toEqual([expect.objectContaining({ used: 0 })])
-    expect(await statuses([both()])).toEqual([200])
-    expect(bench().second.requests.length).toBe(before + 1)
-    expect(await usageOf(id)).toEqual([expect.objectContaining({ used: 1 })])
-    const [{ used } = { used: 0 }] = await usageOf(money)
-    expect(used).toBeGreaterThan(0)
-    expect((await send(key.secret, { model: 'test/chat' })).status).toBe(429)
-    const { gateway } = bench().server
-    await gateway.ledger.flush()
-    const { findings } = await checkLedger(gateway.db)
-    expect(findings.flatMap(({ violations }) => violations)).toEqual([])
-  })
 
-  test('dollars on a pattern of models', async () => {
-    const key = await createKey()
-    await createLimit({
-      measure: 'usd',
-      window: 'month',
-      amount: 0.015,
-      match: { key_hash: key.hash, models: ['test/c*'] },
+    test.each([
+      ['monthly', '2027-12-31T23:59:59.999Z', '2028-01-01T00:00:00.000Z'],
+      ['weekly', '2028-01-02T23:59:59.999Z', '2028-01-03T00:00:00.000Z'],
+      ['daily', '2028-02-29T23:59:59.999Z', '2028-03-01T00:00:00.000Z'],
+    ])('R13 a %s limit resets one millisecond later', async (limit_reset, last, first) => {
+      const { key, hash } = await keyWith({ limit: 0.01, limit_reset })
+      server().clock.freeze(last)
+      await passes(key, 1)
+      expect((await send(key)).status).toBe(402)
+      server().clock.freeze(first)
+      await passes(key, 1)
+      expect((await send(key)).status).toBe(402)
+      const { data } = (await server().call('GET', `/keys/${hash}`)).body
+      expect(data).toMatchObject({ usage: 0.02, usage_daily: 0.01, limit_remaining: 0 })
     })
-    expect(await statuses([send(key.secret)])).toEqual([200])
-    expect(await statuses([send(key.secret)])).toEqual([402])
-    expect(await statuses([send(key.secret, { model: 'test/both-chat', max_tokens: 5 })])).toEqual([200])
-  })
 
-  test('a tier is a set of limits for its keys, and changes for all of them', async () => {
-    await bench().server.call('POST', '/tiers', { body: { name: 'free' } })
-    const [one, two] = [await createKey({ tier: 'free' }), await createKey({ tier: 'free' })]
-    const id = await createLimit({
-      measure: 'requests',
-      window: 'hour',
-      amount: 1,
-      match: { tier: 'free' },
-      per: ['key'],
+    test('R13 a request belongs to the window it started in', async () => {
+      const { key, hash } = await keyWith({ limit: 0.01, limit_reset: 'daily' })
+      server().clock.freeze('2028-05-01T23:59:59.999Z')
+      bench().first.enqueue({ json: vendorReply('chat', 'text').body, waitMs: 150 })
+      const slow = send(key)
+      while (bench().first.requests.length === 0) await Bun.sleep(2)
+      server().clock.freeze('2028-05-02T00:00:00.001Z')
+      await passes(key, 1)
+      expect((await slow).status).toBe(200)
+      const { data } = (await server().call('GET', `/keys/${hash}`)).body
+      expect(data).toMatchObject({ usage: 0.02, usage_daily: 0.01 })
     })
-    expect(await statuses([send(one.secret), send(two.secret)])).toEqual([200, 200])
-    expect(await statuses([send(one.secret), send(two.secret)])).toEqual([429, 429])
-    const counters = (await usageOf(id)).map(({ counter }) => counter.key)
-    expect(counters.toSorted()).toEqual([one.hash, two.hash].toSorted())
-    await bench().server.call('PATCH', `/limits/${id}`, { body: { amount: 2 } })
-    expect(await statuses([send(one.secret), send(two.secret)])).toEqual([200, 200])
-    expect((await bench().server.call('DELETE', '/tiers/free')).status).toBe(200)
-    created.splice(0)
-    expect(await statuses([send(one.secret)])).toEqual([200])
-    expect((await bench().server.call('GET', `/keys/${one.hash}`)).body.data.tier).toBeNull()
+
+    test('a changed limit takes effect at once', async () => {
+      const { key, hash } = await keyWith({ limit: 0.01 })
+      await passes(key, 1)
+      expect((await send(key)).status).toBe(402)
+      await server().call('PATCH', `/keys/${hash}`, { body: { limit: 0.02 } })
+      await passes(key, 1)
+      await server().call('PATCH', `/keys/${hash}`, { body: { limit: null } })
+      await passes(key, 1)
+    })
+
+    test('free requests pass a limit that is reached', async () => {
+      const { key } = await keyWith({ limit: 0 })
+      expect((await send(key)).status).toBe(402)
+      await passes(key, 1, 'test/gift:free')
+    })
+
+    test('R8 an unknown price is rejected where there is a limit, and free where there is none', async () => {
+      const { key } = await keyWith({ limit: 5 })
+      expect(await readRejection(send(key, 'test/unpriced'))).toMatchObject({
+        status: 402,
+        reason: 'price_unknown',
+      })
+      const free = await keyWith()
+      await passes(free.key, 1, 'test/unpriced')
+    })
   })
 
-  test('a request that is rejected by one limit is not counted by others', async () => {
-    const key = await createKey()
-    const match = { key_hash: key.hash }
-    const requests = await createLimit({ measure: 'requests', window: 'day', amount: 100, match })
-    await createLimit({ measure: 'usd', window: 'day', amount: 0.01, match })
-    expect(await statuses([send(key.secret)])).toEqual([200])
-    expect(await statuses([send(key.secret), send(key.secret)])).toEqual([402, 402])
-    expect(await usageOf(requests)).toEqual([expect.objectContaining({ used: 1 })])
+  describe('of a workspace', () => {
+    test('403 naming the broadest interval that is exceeded', async () => {
+      const workspace = await server().call('POST', '/workspaces', {
+        body: { name: 'Budget', slug: 'budget' },
+      })
+      const { id } = workspace.body.data
+      const { key } = await keyWith({ workspace_id: id })
+      const other = await keyWith({ workspace_id: id })
+      const put = (interval: string, limit_usd: number) =>
+        server().call('PUT', `/workspaces/${id}/budgets/${interval}`, { body: { limit_usd } })
+      await put('daily', 0.02)
+      await passes(key, 1)
+      await passes(other.key, 1)
+      const daily = await readRejection(send(key))
+      expect(daily).toMatchObject({ status: 403, reason: 'workspace_budget_reached' })
+      expect(daily.message).toContain('daily')
+      await put('lifetime', 0.021)
+      await put('monthly', 0.0205)
+      const lifetime = await readRejection(send(other.key))
+      expect(lifetime).toMatchObject({ status: 403, metadata: { interval: 'lifetime' } })
+      await server().call('DELETE', `/workspaces/${id}/budgets/lifetime`)
+      expect((await readRejection(send(key))).metadata).toMatchObject({ interval: 'monthly' })
+    })
   })
 
-  test('a failed request counts as a request, and its tokens do not', async () => {
-    const key = await createKey()
-    const match = { key_hash: key.hash }
-    const requests = await createLimit({ measure: 'requests', window: 'day', amount: 100, match })
-    const tokens = await createLimit({ measure: 'tokens', window: 'day', amount: 100_000, match })
-    bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
-    expect(await statuses([send(key.secret)])).toEqual([400])
-    expect(await usageOf(requests)).toEqual([expect.objectContaining({ used: 1 })])
-    expect(await usageOf(tokens)).toEqual([expect.objectContaining({ used: 0 })])
+  describe('of a guardrail', () => {
+    async function guardrail(body: Record<string, unknown>): Promise<string> {
+      const made = await server().call('POST', '/guardrails', { body })
+      return made.body.data.id
+    }
+
+    test('counts each key separately', async () => {
+      const id = await guardrail({ name: 'a cent each', limit_usd: 0.01, reset_interval: 'daily' })
+      const [one, two] = [await keyWith(), await keyWith()]
+      const key_hashes = [one.hash, two.hash]
+      await server().call('POST', `/guardrails/${id}/assignments/keys`, { body: { key_hashes } })
+      await passes(one.key, 1)
+      expect(await readRejection(send(one.key))).toMatchObject({
+        status: 403,
+        reason: 'guardrail_budget_reached',
+      })
+      await passes(two.key, 1)
+    })
+
+    test('counts the spending of all keys of a member', async () => {
+      const { gateway, own } = server()
+      const member = {
+        organizationId: own.organization.id,
+        email: 'spender@example.com',
+        role: 'org:member' as const,
+      }
+      const { id: user } = await createMember(gateway.db, gateway.clock, member)
+      const id = await guardrail({ name: 'two cents a head', limit_usd: 0.02, reset_interval: 'weekly' })
+      await server().call('POST', `/guardrails/${id}/assignments/members`, {
+        body: { member_user_ids: [user] },
+      })
+      const [one, two] = [await keyWith({ creator_user_id: user }), await keyWith({ creator_user_id: user })]
+      const stranger = await keyWith()
+      await passes(one.key, 1)
+      await passes(two.key, 1)
+      expect(await readRejection(send(one.key))).toMatchObject({
+        status: 403,
+        reason: 'guardrail_budget_reached',
+      })
+      expect(await readRejection(send(two.key))).toMatchObject({
+        status: 403,
+        metadata: { interval: 'weekly' },
+      })
+      await passes(stranger.key, 1)
+    })
   })
 
-  test.each([
-    ['a window is missing', { measure: 'requests', amount: 1 }, 'window'],
-    [
-      'concurrent requests have no window',
-      { measure: 'concurrent_requests', amount: 1, window: 'day' },
-      'window',
-    ],
-    ['requests are whole', { measure: 'requests', amount: 1.5, window: 'day' }, 'amount'],
-    [
-      'an unknown tier',
-      { measure: 'requests', amount: 1, window: 'day', match: { tier: 'gold' } },
-      'match.tier',
-    ],
-    ['an unknown dimension', { measure: 'requests', amount: 1, window: 'day', per: ['moon'] }, 'per'],
-    ['an unknown field', { measure: 'requests', amount: 1, window: 'day', match: { city: 'x' } }, 'city'],
-  ])('a limit is rejected with the field in question: %s', async (_, body, field) => {
-    const response = await bench().server.call('POST', '/limits', { body: { name: 'Bad', ...body } })
-    expect(response.status).toBe(400)
-    expect(response.body.error.message).toContain(field)
+  describe('of the account', () => {
+    const foreign = (model = 'test/cent') => send(server().foreign.inferenceKey, model)
+    const grant = (amount: number, kind = 'adjustment') =>
+      server().call('POST', '/credits/grants', {
+        body: { amount, kind, organization_id: server().foreign.organization.id },
+      })
+
+    test('402 without credits, also for free models once the balance is negative', async () => {
+      const credits = await server().call('GET', '/credits', { key: server().foreign.managementKey })
+      const { total_credits, total_usage } = credits.body.data
+      await grant(-(total_credits - total_usage))
+      expect(await readRejection(foreign())).toMatchObject({ status: 402, reason: 'credits_exhausted' })
+      expect((await foreign('test/gift:free')).status).toBe(200)
+      await grant(-0.000000001)
+      expect(await readRejection(foreign('test/gift:free'))).toMatchObject({
+        status: 402,
+        reason: 'credits_exhausted',
+      })
+      await grant(0.010000001)
+      expect((await foreign()).status).toBe(200)
+      expect((await foreign()).status).toBe(402)
+      await grant(100)
+    })
+
+    test('R16 free variants: 20 a minute, 50 a day, 1000 once ten dollars were bought', async () => {
+      server().clock.freeze('2029-06-01T10:00:30.000Z')
+      for (let time = 0; time < 20; time++) expect((await foreign('test/gift:free')).status).toBe(200)
+      const minute = await readRejection(foreign('test/gift:free'))
+      expect(minute).toMatchObject({
+        status: 429,
+        reason: 'rate_limited',
+        metadata: { error_type: 'rate_limit_exceeded' },
+      })
+      expect(minute.headers.get('x-ratelimit-limit')).toBe('20')
+      expect(minute.headers.get('x-ratelimit-remaining')).toBe('0')
+      expect(Number(minute.headers.get('x-ratelimit-reset'))).toBe(Date.parse('2029-06-01T10:01:00.000Z'))
+      const ok = await foreign()
+      expect([ok.status, ok.headers.get('x-ratelimit-limit')]).toEqual([200, null])
+      for (const time of ['10:01:00', '10:02:00']) {
+        server().clock.freeze(`2029-06-01T${time}.000Z`)
+        for (let request = 0; request < 15; request++)
+          expect((await foreign('test/gift:free')).status).toBe(200)
+      }
+      server().clock.freeze('2029-06-01T10:03:00.000Z')
+      const day = await readRejection(foreign('test/gift:free'))
+      expect([day.status, day.headers.get('x-ratelimit-limit')]).toEqual([429, '50'])
+      expect(Number(day.headers.get('x-ratelimit-reset'))).toBe(Date.parse('2029-06-02T00:00:00.000Z'))
+      const key = await server().call('GET', '/key', { key: server().foreign.inferenceKey })
+      expect(key.body.data.free_model_daily_requests).toEqual({ limit: 50, remaining: 0, used: 50 })
+      await grant(10, 'purchase')
+      expect((await foreign('test/gift:free')).status).toBe(200)
+      server().clock.freeze('2029-06-02T00:00:00.000Z')
+      expect((await foreign('test/gift:free')).status).toBe(200)
+    })
   })
 
-  test('another organization neither sees nor has the limit', async () => {
-    const id = await createLimit({ measure: 'requests', window: 'day', amount: 0 })
-    const { call, foreign } = bench().server
-    expect((await call('GET', `/limits/${id}`, { key: foreign.managementKey })).status).toBe(404)
-    expect((await send(foreign.inferenceKey)).status).not.toBe(429)
-    expect((await send((await createKey()).secret)).status).toBe(429)
+  test('R16 free variants: the organizations of one owner count together, and those of others apart', async () => {
+    server().clock.freeze('2029-07-01T10:00:30.000Z')
+    const { gateway } = server()
+    const first = await createTenant(gateway, 'First account')
+    const second = await createTenant(gateway, 'Second account', first.owner.email)
+    const other = await createTenant(gateway, 'Account of somebody else')
+    // An admin who joined later does not own it.
+    server().clock.freeze('2029-07-01T10:00:31.000Z')
+    const joined = { organizationId: other.organization.id, email: first.owner.email }
+    await createMember(gateway.db, gateway.clock, { ...joined, role: 'org:admin' })
+    for (const { organization } of [first, second, other])
+      await server().call('POST', '/credits/grants', {
+        body: { amount: 1, kind: 'adjustment', organization_id: organization.id },
+      })
+    const sendFree = async ({ inferenceKey }: Tenant) => (await send(inferenceKey, 'test/gift:free')).status
+    for (let time = 0; time < 10; time++)
+      for (const tenant of [first, second]) expect(await sendFree(tenant)).toBe(200)
+    expect([await sendFree(first), await sendFree(second), await sendFree(other)]).toEqual([429, 429, 200])
+    const readDaily = async ({ inferenceKey }: Tenant) =>
+      (await server().call('GET', '/key', { key: inferenceKey })).body.data.free_model_daily_requests
+    expect(await readDaily(second)).toEqual({ limit: 50, remaining: 30, used: 20 })
+    // What one of them has bought raises the limit of both.
+    await server().call('POST', '/credits/grants', {
+      body: { amount: 10, kind: 'purchase', organization_id: first.organization.id },
+    })
+    expect(await readDaily(second)).toEqual({ limit: 1000, remaining: 980, used: 20 })
+    expect(await readDaily(other)).toEqual({ limit: 50, remaining: 49, used: 1 })
+    server().clock.freeze('2029-07-01T10:01:30.000Z')
+    expect([await sendFree(first), await sendFree(second)]).toEqual([200, 200])
+  })
+
+  test('R3 the hold is the worst case: the longest possible reply must fit, whatever the real one costs', async () => {
+    const { key } = await keyWith({ limit: 0.004 })
+    const chat = (max_tokens: number) =>
+      sendRequest(bench(), 'chat', { model: 'test/chat', max_tokens }, { key })
+    expect((await chat(1000)).status).toBe(402)
+    const response = await chat(900)
+    expect(response.status).toBe(200)
+    expect((await readJson(response)).usage.cost).toBeLessThan(0.001)
+  })
+
+  test('R2 whatever the outcome of a request, no hold remains', async () => {
+    const { key } = await keyWith({ limit: 1 })
+    const outcomes = [
+      { status: 500 },
+      { status: 400, json: { error: { message: 'no' } } },
+      { breakBeforeHead: true },
+    ]
+    for (const outcome of outcomes) {
+      bench().first.enqueue(outcome)
+      expect((await send(key)).status).toBeGreaterThanOrEqual(400)
+    }
+    await sendRequest(bench(), 'chat', { model: 'test/cent', top_k: 5, tools: 'nonsense' }, { key })
+    const left = await requestHolds(server().gateway.db).selectAll().execute()
+    expect(left).toEqual([])
   })
 })

@@ -11,7 +11,6 @@ export const countedTables: ReadonlySet<string> = new Set([
   'guardrail_members',
   'guardrails',
   'ledger_entries',
-  'limit_tiers',
   'limits',
   'member_limits',
   'members',

@@ -9,7 +9,6 @@ const attempt = {
   outcome: 'overloaded',
   provider_code: null,
   message: null,
-  fallback: null,
 }
 
 test('bars share one scale', () => {

@@ -49,6 +49,6 @@ export const limits: Migration = {
       .addColumn('counted_at', 'text', required)
       .execute()
     await index(db, 'limit_counts_by_limit', 'limit_counts', ['limit_id'])
-    for (const table of ['limit_tiers', 'limits', 'api_keys']) await watchTable(db, { table })
+    for (const table of ['limits', 'api_keys']) await watchTable(db, { table })
   },
 }
