@@ -166,6 +166,49 @@ describeWithUpstreams('declared limits', (bench) => {
     expect(findings.flatMap(({ violations }) => violations)).toEqual([])
   })
 
+  test('a quote has the limits that apply, and the first that rejects the request', async () => {
+    const key = await createKey()
+    const match = { key_hash: key.hash }
+    await createLimit({ name: 'Day', measure: 'usd', window: 'day', amount: 5, match, per: ['end_user'] })
+    await createLimit({ name: 'Few', measure: 'requests', window: 'minute', amount: 1, match })
+    const quote = async () => {
+      const body = { model: 'test/cent', messages: [{ role: 'user', content: 'Hello' }], user: 'alice' }
+      return (await bench().server.call('POST', '/quote', { key: key.secret, body })).body.data
+    }
+    const named = (data: { limits: { name: string | null }[] }) => data.limits.filter(({ name }) => name)
+    expect(named(await quote())).toEqual([
+      expect.objectContaining({ name: 'Day', unit: 'usd', remaining: 5, needed: 0.01, would_fit: true }),
+      expect.objectContaining({
+        name: 'Few',
+        unit: 'requests',
+        interval: 'minute',
+        spent: 0,
+        would_fit: true,
+      }),
+    ] as never)
+    expect(await statuses([send(key.secret, { user: 'alice' })])).toEqual([200])
+    const { would, limits, refusal } = await quote()
+    expect(would).toBe('be_refused')
+    expect(refusal.error.code).toBe(429)
+    expect(named({ limits })[1]).toMatchObject({ spent: 1, remaining: 0, would_fit: false })
+  })
+
+  test('a tag of requests keeps the case of its value', async () => {
+    const key = await createKey()
+    const match = { key_hash: key.hash, tags: ['Project=Apollo'] }
+    await createLimit({ measure: 'requests', window: 'day', amount: 1, match })
+    const tagged = (tags: string) =>
+      sendRequest(
+        bench(),
+        'chat',
+        { model: 'test/cent' },
+        { key: key.secret, headers: { 'x-headgate-tags': tags } },
+      )
+    expect(await statuses([tagged('project=Apollo')])).toEqual([200])
+    expect(await statuses([tagged('project=Apollo, team=x')])).toEqual([429])
+    expect(await statuses([tagged('project=apollo')])).toEqual([200])
+  })
+
   test('dollars on a pattern of models', async () => {
     const key = await createKey()
     await createLimit({

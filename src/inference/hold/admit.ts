@@ -19,7 +19,7 @@ import type { Exclusion } from '../routing/prepare.ts'
 import { type Admission, admitWithinLimits } from './declared-limits.ts'
 import { holdGraceMs } from './extension.ts'
 import { limitError } from './limit-error.ts'
-import type { MeasuredUse } from './limit-reservation.ts'
+import { estimateUse, freeUse } from './measured-use.ts'
 import { spendingOf } from './spending.ts'
 
 export interface AdmitOptions {
@@ -58,24 +58,8 @@ function prepareAdmission(gateway: Gateway, request: Routed, options: AdmitOptio
   const { plan, size, estimate } = estimateHold(gateway, request, request.plan)
   request.plan = plan
   return {
-    use: estimateUse(request, size, estimate),
+    use: estimateUse(request.content.promptTokens, size, estimate),
     place: () => placeHold(gateway, request, { ...options, size, estimate }),
-  }
-}
-
-/** Tokens of a reply for which the request sets no maximum. */
-const assumedReplyTokens = 2048
-
-function estimateUse({ content }: RequestState, size: RequestSize, { amount, byok }: Amounts): MeasuredUse {
-  const input = content.promptTokens
-  const output = (size.outputTokens ?? assumedReplyTokens) * Math.max(1, size.choices)
-  return {
-    usd: Number(amount + byok),
-    requests: 1,
-    tokens: input + output,
-    input_tokens: input,
-    output_tokens: output,
-    concurrent_requests: 1,
   }
 }
 
@@ -105,15 +89,6 @@ export async function admitFree<R extends RequestState>(
   const place = () => placeHold(gateway, request, { size, estimate })
   request.hold = await admitWithinLimits(gateway, request, () => ({ use: freeUse, place }))
   return request as Admitted<R>
-}
-
-const freeUse: MeasuredUse = {
-  usd: 0,
-  requests: 1,
-  tokens: 0,
-  input_tokens: 0,
-  output_tokens: 0,
-  concurrent_requests: 0,
 }
 
 interface HoldTerms extends AdmitOptions {

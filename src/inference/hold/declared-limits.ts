@@ -1,4 +1,3 @@
-import { countCompletionTokens, countPromptTokens, type Usage } from '../../formats/call/usage.ts'
 import type { KeyContext } from '../../gateway/account-cache.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type AppliedLimit, applyLimits, toLedgerLimit } from '../../governance/limits/applied-limits.ts'
@@ -8,7 +7,8 @@ import type { Limit, Rejection } from '../../ledger/ledger-state.ts'
 import type { PlacedHold, RequestState, Routed, RoutingPlan } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { limitError, shortfallError } from './limit-error.ts'
-import { LimitReservation, type MeasuredUse, type Shortfall } from './limit-reservation.ts'
+import { LimitReservation, type Shortfall } from './limit-reservation.ts'
+import { type MeasuredUse, measureUse } from './measured-use.ts'
 import { buildRateHeaders } from './rate-headers.ts'
 import type { RequestLimits, Spending } from './spending.ts'
 
@@ -149,17 +149,4 @@ export async function settleLimits(
   if (!reservation) return
   if (!candidate) await reservation.release()
   else await reservation.settle(measureUse(charge.usage, charge.cost + charge.byok), candidate)
-}
-
-export function measureUse(usage: Usage, nanos: bigint): MeasuredUse {
-  const input = countPromptTokens(usage)
-  const output = countCompletionTokens(usage)
-  return {
-    usd: Number(nanos),
-    requests: 1,
-    tokens: input + output,
-    input_tokens: input,
-    output_tokens: output,
-    concurrent_requests: 1,
-  }
 }

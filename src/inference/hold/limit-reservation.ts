@@ -1,11 +1,8 @@
 import type { AppliedLimit } from '../../governance/limits/applied-limits.ts'
 import type { CountedLimit, LimitCounts } from '../../governance/limits/counts.ts'
-import type { LimitMeasure } from '../../governance/limits/limit-rule.ts'
 import type { WindowPosition } from '../../governance/limits/window.ts'
 import type { Candidate } from '../routing/candidate.ts'
-
-/** What a request uses of each measure. Dollars are nano-dollars. */
-export type MeasuredUse = Readonly<Record<LimitMeasure, number>>
+import type { MeasuredUse } from './measured-use.ts'
 
 /** A limit that leaves too little for a request. */
 export interface Shortfall {

@@ -51,9 +51,10 @@ const excluded = z.strictObject({
 
 const limit = z.strictObject({
   kind: z.enum(['credits', 'key', 'member', 'workspace', 'guardrail', 'limit', 'free_requests']),
-  subject: z.string().describe('Whose spending counts: organization, workspace, key or member.'),
-  interval: z.enum(['lifetime', 'monthly', 'weekly', 'daily', 'minute']),
-  unit: z.enum(['usd', 'requests']),
+  name: z.string().nullable().describe('The name of a declared limit.'),
+  subject: z.string().describe('Whose spending counts: organization, workspace, key or member; or `limit`.'),
+  interval: z.enum(['lifetime', 'monthly', 'weekly', 'daily', 'hour', 'minute', 'second']),
+  unit: z.enum(['usd', 'requests', 'tokens', 'input_tokens', 'output_tokens']),
   limit: z
     .number()
     .nullable()

@@ -12,7 +12,9 @@ import {
   estimateHold,
   worstCaseAt,
 } from '../../../inference/hold/admit.ts'
+import { resolveLimits } from '../../../inference/hold/declared-limits.ts'
 import { limitError } from '../../../inference/hold/limit-error.ts'
+import { estimateUse } from '../../../inference/hold/measured-use.ts'
 import { assertRoutable, buildPlan } from '../../../inference/plan/plan.ts'
 import type { RequestState, RoutingPlan } from '../../../inference/request/inference-request.ts'
 import { explainDecision } from '../../../inference/routing/explain.ts'
@@ -22,7 +24,7 @@ import { GatewayError } from '../../../platform/errors/gateway-error.ts'
 import { resolveRequestId } from '../../../platform/http/request-id.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
 import { describeModeration, describeRules, type GuardrailRule } from './guardrails.ts'
-import { toLimitPreviews } from './limits.ts'
+import { type LimitPreview, previewRates, toLimitPreviews } from './limits.ts'
 import { computeExpectedPrice, estimateCompletionTokens, estimatePrice } from './price.ts'
 
 /** A dry run of a request: routed and priced as if it were sent. */
@@ -33,11 +35,11 @@ export async function buildQuote(gateway: Gateway, received: ResolvedRequest) {
   await enforceRateLimit(gateway, request)
   // Without a random draw: the quote reports each endpoint's share instead.
   const routed = buildPlan(gateway, request, null)
-  const { plan, hold, preview, error } = await dryRunRequest(gateway, quoted, routed)
+  const { plan, hold, preview, rates, error } = await dryRunRequest(gateway, quoted, routed)
   return {
     ...explainPrices(gateway, quoted, plan, hold),
     ...describePipeline(request),
-    limits: preview && hold ? toLimitPreviews(hold, preview) : [],
+    limits: preview && hold ? [...toLimitPreviews(hold, preview), ...rates] : [],
     guardrails: [
       ...describeRules(request.keyContext.policy, plan.exclusions),
       ...listModeration(gateway, request),
@@ -58,6 +60,8 @@ interface DryRun {
   /** Null if the request would be rejected before it reaches the ledger. */
   hold: HoldRequest | null
   preview: AdmissionPreview | null
+  /** Declared limits that are not in the ledger. */
+  rates: LimitPreview[]
   error: GatewayError | null
 }
 
@@ -75,16 +79,20 @@ async function dryRunRequest(
     listModerationRules(gateway, request)
     assertRoutable(gateway, request, routed)
   })
-  const nothing = { plan: routed, hold: null, preview: null }
+  const nothing = { plan: routed, hold: null, preview: null, rates: [] }
   if (routed.candidates.length === 0) return { ...nothing, error: earlyError }
   const prepared = catchGatewayError(() => estimateHold(gateway, request, quoted.excludeUnfit(routed)))
   if (prepared instanceof GatewayError) return { ...nothing, error: earlyError ?? prepared }
-  const { plan } = prepared
-  const { estimate } = prepared
+  const { plan, size, estimate } = prepared
+  request.limits = resolveLimits(request, plan)
   const hold = buildHoldRequest(request, { ...estimate, amount: estimate.amount + (quoted.fees ?? 0n) })
   const preview = await previewAdmission(gateway.db, hold)
   const rejectionError = preview.rejection && limitError(request, preview.rejection)
-  return { plan, hold, preview, error: earlyError ?? rejectionError ?? findLossError(quoted, plan) }
+  const use = estimateUse(request.content.promptTokens, size, estimate)
+  const rates = await previewRates(gateway, request, use)
+  const rateError = rates.find(({ error }) => error)?.error
+  const error = earlyError ?? rateError ?? rejectionError ?? findLossError(quoted, plan)
+  return { plan, hold, preview, rates: rates.map(({ preview: rate }) => rate), error }
 }
 
 /** The error if every endpoint would drop a field and the client requires all of them. */

@@ -5,16 +5,30 @@ import {
   limitMeasures,
   limitWindows,
 } from '../../../governance/limits/limit-rule.ts'
+import {
+  isTagName,
+  isTagValue,
+  maxNameLength,
+  maxValueLength,
+  splitTag,
+} from '../../../governance/tags/tag.ts'
 import { maxUsd, roundToNanos, usdFromNanos } from '../../../platform/money/money.ts'
 import { lineField, nameField, textLine } from '../../../platform/validation/name-schema.ts'
 
 const maxCount = 1e15
 const maxValues = 100
 
+const maxTagLength = maxNameLength + maxValueLength + 1
 const tag = z
   .string()
-  .toLowerCase()
-  .regex(/^[a-z0-9_.-]{1,64}=[^\p{Cc}]{1,128}$/u, 'must be a tag such as project=apollo')
+  .max(maxTagLength)
+  .transform((text, context) => {
+    const { name, value } = splitTag(text)
+    if (isTagName(name) && isTagValue(value)) return `${name}=${value}`
+    context.addIssue({ code: 'custom', message: 'must be a tag such as project=apollo' })
+    return z.NEVER
+  })
+  .meta({ override: { type: 'string', maxLength: maxTagLength } })
 const dimension = z
   .union([
     z.enum(limitDimensions),
