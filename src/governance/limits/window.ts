@@ -69,5 +69,5 @@ export function estimateWait(
   if (kind === 'fixed' || used === 0) return rest
   // What is counted now decays evenly during the next window.
   const share = Math.min(1, Math.max(0, 1 - (limit - amount) / used))
-  return rest + share * windowMs
+  return Math.round(rest + share * windowMs)
 }
