@@ -209,6 +209,34 @@ describeWithUpstreams('declared limits', (bench) => {
     expect(await statuses([tagged('project=apollo')])).toEqual([200])
   })
 
+  test('a fallback by reason neither evades a limit nor is counted by one of another model', async () => {
+    const key = await createKey()
+    const own = await createLimit({
+      measure: 'usd',
+      window: 'day',
+      amount: 100,
+      match: { key_hash: key.hash, models: ['test/cent'] },
+    })
+    const fallen = async () => {
+      bench().first.enqueue({ status: 500, json: { error: { message: 'down' } } })
+      const fallbacks = { error: ['test/both-chat'] }
+      return statuses([send(key.secret, { fallbacks, max_tokens: 5 })])
+    }
+    expect(await fallen()).toEqual([200])
+    expect(await usageOf(own)).toEqual([expect.objectContaining({ used: 0 })])
+    const { gateway } = bench().server
+    await gateway.ledger.flush()
+    const { findings } = await checkLedger(gateway.db)
+    expect(findings.flatMap(({ violations }) => violations)).toEqual([])
+    await createLimit({
+      measure: 'requests',
+      window: 'day',
+      amount: 100,
+      match: { key_hash: key.hash, models: ['test/both-chat'] },
+    })
+    expect(await fallen()).not.toEqual([200])
+  })
+
   test('dollars on a pattern of models', async () => {
     const key = await createKey()
     await createLimit({

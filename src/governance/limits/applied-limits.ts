@@ -16,8 +16,10 @@ export interface AppliedLimit {
   rule: LimitRule
   /** The values of `per`, such as `end_user=alice`; empty if all requests are counted together. */
   counter: string
-  /** Whether it counts the request if this candidate serves it; null if it does for every candidate of the plan. */
+  /** Whether it counts the request if this candidate serves it; null if it does for any candidate. */
   counts: ((candidate: Candidate) => boolean) | null
+  /** Whether it does not count the request for some of the candidates. */
+  isPartial: boolean
 }
 
 /** The limits that count a request which is sent to one of these candidates. */
@@ -30,7 +32,8 @@ export function applyLimits(
   const applied: AppliedLimit[] = []
   const add = (rule: LimitRule) => {
     if (dependsOnCandidate(rule)) applied.push(...applyToCandidates(rule, key, facts, candidates))
-    else applied.push({ rule, counter: encodeCounter(rule, key, facts, null), counts: null })
+    else
+      applied.push({ rule, counter: encodeCounter(rule, key, facts, null), counts: null, isPartial: false })
   }
   for (const rule of always) add(rule)
   for (const selector of selective) for (const rule of selector.select(facts)) add(rule)
@@ -48,10 +51,8 @@ function applyToCandidates(
   return [...Map.groupBy(covered, encode)].map(([counter, group]) => ({
     rule,
     counter,
-    counts:
-      group.length === candidates.length
-        ? null
-        : (candidate) => coversCandidate(rule, candidate) && encode(candidate) === counter,
+    counts: (candidate) => coversCandidate(rule, candidate) && encode(candidate) === counter,
+    isPartial: group.length < candidates.length,
   }))
 }
 

@@ -103,7 +103,7 @@ export class LimitCounts {
     const counters = rule.per.length === 0 ? [''] : stored.map(({ name }) => name.slice(prefix.length))
     return Promise.all(
       counters.map(async (counter): Promise<[string, bigint]> => {
-        const { take } = await this.take({ rule, counter, counts: null }, 0, now)
+        const { take } = await this.take({ rule, counter, counts: null, isPartial: false }, 0, now)
         return [counter, BigInt(take.used)]
       }),
     )

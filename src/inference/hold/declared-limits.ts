@@ -18,7 +18,10 @@ export function resolveLimits(request: RequestState, { candidates }: RoutingPlan
   if (!declaredLimits) return null
   const facts = { endUser: options.user, tags: options.tags }
   const applied = applyLimits(declaredLimits, caller.key, facts, candidates)
-  const isConditional = applied.some(({ rule, counts }) => counts !== null && ledgerWindowOf(rule))
+  const mayFallBack = options.fallbacks !== null || candidates.some(({ model }) => model.fallbacks)
+  const isConditional = applied.some(
+    ({ rule, counts, isPartial }) => counts && (isPartial || mayFallBack) && ledgerWindowOf(rule),
+  )
   return { applied, spending: findSpending(keyContext, applied), isConditional, reservation: null }
 }
 
@@ -137,6 +140,27 @@ function excludeCandidates(request: Routed, { counts }: AppliedLimit): boolean {
   }))
   request.plan = { ...plan, candidates, exclusions: [...plan.exclusions, ...excluded] }
   return true
+}
+
+/**
+ * The candidates of a fallback, without those that a limit counts which did not count the request when it was admitted:
+ * nothing is held in it.
+ */
+export function dropUnheld(request: RequestState, plan: RoutingPlan): RoutingPlan {
+  const { limits } = request
+  const held = new Set(limits?.applied.map(identify))
+  const unheld = resolveLimits(request, plan)?.applied.filter((applied) => !held.has(identify(applied))) ?? []
+  const isUnheld = (candidate: Candidate) => unheld.some(({ counts }) => !counts || counts(candidate))
+  return unheld.length === 0 ? plan : { ...plan, candidates: plan.candidates.filter((one) => !isUnheld(one)) }
+}
+
+function identify({ rule, counter }: AppliedLimit): string {
+  return `${rule.id} ${counter}`
+}
+
+/** The request continues as a job: it is counted as reserved, and no longer among concurrent requests. */
+export function leaveToJob({ limits }: RequestState): void {
+  limits?.reservation?.freeSlots()
 }
 
 /** Counts what a request has used instead of what was reserved for it. */

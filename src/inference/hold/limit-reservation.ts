@@ -20,10 +20,10 @@ export interface Shortfall {
 export class LimitReservation {
   readonly #counts: LimitCounts
   readonly counted: readonly CountedLimit[]
-  readonly #slots: readonly string[]
+  readonly #slots: string[]
   #isEnded = false
 
-  private constructor(counts: LimitCounts, counted: readonly CountedLimit[], slots: readonly string[]) {
+  private constructor(counts: LimitCounts, counted: readonly CountedLimit[], slots: string[]) {
     this.#counts = counts
     this.counted = counted
     this.#slots = slots
@@ -76,10 +76,14 @@ export class LimitReservation {
     )
   }
 
+  freeSlots(): void {
+    for (const slot of this.#slots.splice(0)) this.#counts.release(slot)
+  }
+
   async #end(usedOf: (counted: CountedLimit) => number): Promise<void> {
     if (this.#isEnded) return
     this.#isEnded = true
-    for (const slot of this.#slots) this.#counts.release(slot)
+    this.freeSlots()
     await Promise.all(this.counted.map((counted) => this.#counts.correct(counted, usedOf(counted))))
   }
 }

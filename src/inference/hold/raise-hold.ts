@@ -1,7 +1,9 @@
 import type { Gateway } from '../../gateway/gateway.ts'
 import { isNothing, maxAmounts, subtractAmounts } from '../../ledger/amounts.ts'
+import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { Admitted, RoutingPlan } from '../request/inference-request.ts'
 import { estimateHold } from './admit.ts'
+import { dropUnheld } from './declared-limits.ts'
 import { holdTurn } from './extend-hold.ts'
 import { buildExtension } from './extension.ts'
 import { limitError } from './limit-error.ts'
@@ -16,7 +18,9 @@ export async function raiseHold(
   plan: RoutingPlan,
 ): Promise<RoutingPlan> {
   const { hold } = request
-  const { plan: priced, estimate } = estimateHold(gateway, request, plan)
+  const allowed = request.keyContext.declaredLimits ? dropUnheld(request, plan) : plan
+  if (allowed.candidates.length === 0) throw new GatewayError('limit_reached')
+  const { plan: priced, estimate } = estimateHold(gateway, request, allowed)
   if (hold.funds) {
     await holdTurn(gateway, { ...request, plan: priced })
     return priced

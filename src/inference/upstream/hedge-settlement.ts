@@ -57,6 +57,7 @@ export function holdHedge(
 
 /** Releases the hold of a hedge without a loser: an attempt that has failed costs nothing. */
 export async function releaseHedge(gateway: Gateway, held: Admitted): Promise<void> {
+  await held.limits?.reservation?.release()
   await releaseHold(gateway, held, held.id).catch((err: unknown) =>
     gateway.log.warn({ err, id: held.id }, 'failed to release a hold'),
   )

@@ -31,6 +31,7 @@ import {
 } from '../../storage/video-jobs.ts'
 import { recordHits } from '../guard/hits.ts'
 import { admit } from '../hold/admit.ts'
+import { leaveToJob } from '../hold/declared-limits.ts'
 import { excludeUnfit } from '../media/fit.ts'
 import { parseMediaRequest } from '../media/parse.ts'
 import type { DecodedMedia, MediaRequest } from '../media/task.ts'
@@ -211,6 +212,7 @@ async function placeAndSubmit(
 ): Promise<{ stored: VideoJob; dropped: string[] }> {
   const request = await admitJob(gateway, routed, job)
   request.attempts.transcript = createTranscript(request)
+  leaveToJob(request)
   try {
     const accepted = await submitVideo(gateway, request, job.id)
     const stored = await recordAccepted(gateway, request, job, accepted)

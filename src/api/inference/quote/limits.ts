@@ -128,7 +128,7 @@ export async function previewRates(
       would_fit: fits,
     }
     // Another candidate may serve the request.
-    const isRejected = !fits && applied.counts === null
+    const isRejected = !fits && !applied.isPartial
     return [
       {
         preview,
