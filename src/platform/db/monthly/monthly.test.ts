@@ -35,12 +35,15 @@ function idAt(time: number): string {
 }
 
 /** As every version inserts them. */
+/** Without the columns of later versions. */
+const { tags: _tags, ...oldColumns } = blankGeneration
+
 async function insert(db: Db, id: string, endedAt = now): Promise<void> {
   const time = new Date(endedAt).toISOString()
   await db
     .insertInto('generations')
     .values({
-      ...blankGeneration,
+      ...oldColumns,
       ...{ id, organization_id: 'org_1', workspace_id: 'ws', key_id: 1 },
       ...{ created_at: time, ended_at: time },
     })
