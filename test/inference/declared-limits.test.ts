@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { vendorReply } from '../support/replies.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { describeWithUpstreams, sendRequest } from './two-upstreams.ts'
 
 /** In the middle of a minute. */
@@ -103,9 +104,10 @@ describeWithUpstreams('declared limits', (bench) => {
       match: { workspace_id: body.data.id },
     })
     const release = Promise.withResolvers<void>()
+    const before = bench().first.requests.length
     bench().first.enqueue(...[1, 2].map(() => ({ json: reply, waitFor: release.promise })))
     const running = [send(key.secret), send(key.secret)]
-    await bench().first.waitForRequests(2)
+    await waitUntil(() => bench().first.requests.length === before + 2)
     expect((await send(key.secret)).status).toBe(429)
     release.resolve()
     expect(await statuses(running)).toEqual([200, 200])
