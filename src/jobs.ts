@@ -112,6 +112,7 @@ export const jobs: readonly Job[] = [
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
+  { name: 'counts of limits', everyMs: hourMs, run: ({ limitCounts }) => limitCounts.deleteEnded() },
   { name: 'months', everyMs: hourMs, run: addMonths, singleNodeMs: null },
   { name: requestLogJob, everyMs: requestLogMs, run: writeRequestLog },
   {

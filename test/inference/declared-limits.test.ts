@@ -316,6 +316,25 @@ describeWithUpstreams('declared limits', (bench) => {
     expect(response.body.error.message).toContain(field)
   })
 
+  test('counts of windows that have ended are deleted, and those of the lifetime are not', async () => {
+    const { gateway, clock } = bench().server
+    const key = await createKey()
+    const limits = [
+      { measure: 'requests', window: 'lifetime', amount: 2, match: { key_hash: key.hash } },
+      { measure: 'requests', window: 'day', amount: 2, match: { key_hash: key.hash } },
+    ]
+    const ids = [await createLimit(limits[0]!), await createLimit(limits[1]!)]
+    expect(await statuses([send(key.secret)])).toEqual([200])
+    await gateway.limitCounts.write()
+    clock.freeze('2028-05-15T12:00:30.000Z')
+    await gateway.limitCounts.deleteEnded()
+    const stored = await gateway.db.selectFrom('limit_counts').select('limit_id').execute()
+    const kept = stored.map(({ limit_id }) => limit_id).filter((id) => ids.includes(id))
+    expect(kept).toEqual([ids[0]!])
+    expect(await statuses([send(key.secret)])).toEqual([200])
+    expect(await statuses([send(key.secret)])).toEqual([429])
+  })
+
   test('another organization neither sees nor has the limit', async () => {
     const id = await createLimit({ measure: 'requests', window: 'day', amount: 0 })
     const { call, foreign } = bench().server
