@@ -44,7 +44,7 @@ describeOnEachDatabase('limits and tiers on the command line', (server) => {
     const requests = ['--measure', 'requests', '--window', 'day']
     await expect(create('--measure', 'requests', '--amount', '5')).rejects.toThrow('window: is required')
     await expect(create(...requests, '--amount', '1.5')).rejects.toThrow('amount: must be a whole number')
-    await expect(create(...requests, '--amount', '5', '--tags', 'apollo')).rejects.toThrow('match.tags')
+    await expect(create(...requests, '--amount', '5', '--tags', 'a b=1')).rejects.toThrow('match.tags')
     await expect(create(...requests, '--amount', '5', '--per', 'planet')).rejects.toThrow('per')
     await expect(create(...requests, '--amount', '5', '--tier', 'gold')).rejects.toThrow('is not a tier')
     await expect(create(...requests, '--amount', '5', '--member', 'a@b.test')).rejects.toThrow('--member')

@@ -184,6 +184,7 @@ describeWithUpstreams('POST /quote', (bench) => {
       expect(quote.limits.map(({ kind }: { kind: string }) => kind)).toEqual(['credits', 'key'])
       expect(quote.limits[1]).toEqual({
         kind: 'key',
+        name: null,
         subject: 'key',
         interval: 'daily',
         unit: 'usd',
