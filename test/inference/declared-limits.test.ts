@@ -1,4 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { toLimitRule } from '../../src/governance/limits/store.ts'
+import { LimitReservation } from '../../src/inference/hold/limit-reservation.ts'
+import { estimateUse } from '../../src/inference/hold/measured-use.ts'
+import type { Candidate } from '../../src/inference/routing/candidate.ts'
+import { noAmounts } from '../../src/ledger/amounts.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { vendorReply } from '../support/replies.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -333,6 +338,43 @@ describeWithUpstreams('declared limits', (bench) => {
     expect(kept).toEqual([ids[0]!])
     expect(await statuses([send(key.secret)])).toEqual([200])
     expect(await statuses([send(key.secret)])).toEqual([429])
+  })
+
+  test('what a request makes for another one counts its tokens, and is no further request', async () => {
+    const { gateway, clock } = bench().server
+    const requests = await createLimit({
+      measure: 'requests',
+      window: 'day',
+      amount: 10,
+      match: { end_user: 'x' },
+    })
+    const tokens = await createLimit({
+      measure: 'tokens',
+      window: 'day',
+      amount: 10,
+      match: { end_user: 'x' },
+    })
+    const rows = await gateway.db
+      .selectFrom('limits')
+      .selectAll()
+      .where('id', 'in', [requests, tokens])
+      .execute()
+    const applied = rows.map((row) => ({
+      rule: toLimitRule(row),
+      counter: '',
+      counts: null,
+      isPartial: false,
+    }))
+    const nested = {
+      ...estimateUse(1, { outputTokens: 1, choices: 1 }, noAmounts),
+      requests: 0,
+      concurrent_requests: 0,
+    }
+    const reserved = await LimitReservation.reserve(gateway.limitCounts, applied, nested, clock.now())
+    if (!(reserved instanceof LimitReservation)) throw new Error('it fits')
+    await reserved.settle(estimateUse(3, { outputTokens: 4, choices: 1 }, noAmounts), {} as Candidate)
+    expect(await usageOf(requests)).toEqual([expect.objectContaining({ used: 0 })])
+    expect(await usageOf(tokens)).toEqual([expect.objectContaining({ used: 7 })])
   })
 
   test('another organization neither sees nor has the limit', async () => {

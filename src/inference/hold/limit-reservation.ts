@@ -71,9 +71,11 @@ export class LimitReservation {
 
   /** Frees the slots, and counts what was used instead of what was reserved. */
   settle(use: MeasuredUse, candidate: Candidate): Promise<void> {
-    return this.#end(({ applied: { rule, counts } }) =>
-      counts?.(candidate) === false ? 0 : use[rule.measure],
-    )
+    return this.#end(({ applied: { rule, counts }, amount }) => {
+      if (counts?.(candidate) === false) return 0
+      // Whether it is a request of its own was decided when it was admitted.
+      return rule.measure === 'requests' ? amount : use[rule.measure]
+    })
   }
 
   freeSlots(): void {
