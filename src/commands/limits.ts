@@ -1,10 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { toAnyLimitRecord } from '../api/spending/limits/attached.ts'
 import { createLimitRow, deleteLimitRow, prepareLimit } from '../api/spending/limits/changes.ts'
 import { createLimitBody, type LimitRecord } from '../api/spending/limits/record.ts'
 import { toLimitRecord } from '../api/spending/limits/store.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { listAllLimits } from '../governance/limits/attached-limit-store.ts'
 import { limitMeasures, limitWindows } from '../governance/limits/limit-rule.ts'
-import { findLimit, listLimitRows } from '../governance/limits/store.ts'
+import { findLimit } from '../governance/limits/store.ts'
 import { findMemberByEmail } from '../identity/members.ts'
 import { requireWorkspace } from '../identity/workspaces.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -132,12 +134,9 @@ async function requireMemberByEmail(db: Db, organizationId: string, email: strin
 
 async function runList(gateway: Gateway, options: OrgOption): Promise<CommandResult> {
   const { id: organizationId } = await resolveOrganization(gateway, options.org)
-  const { rows } = await listLimitRows(
-    gateway.db,
-    { organizationId, workspaceIds: null, tier: null },
-    { offset: 0, limit: maxListed },
-  )
-  const value = await Promise.all(rows.map((row) => toLimitRecord(gateway.db, row)))
+  const filter = { organizationId, workspaceIds: null, source: null, keyId: null, tier: null }
+  const { limits } = await listAllLimits(gateway.db, filter, { offset: 0, limit: maxListed })
+  const value = await Promise.all(limits.map((limit) => toAnyLimitRecord(gateway.db, limit)))
   const lines = value.map((limit) =>
     [limit.id, limit.name, describeLimit(limit), limit.enabled ? '' : '(disabled)'].join('  ').trimEnd(),
   )

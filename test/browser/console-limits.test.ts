@@ -84,6 +84,25 @@ describeInChromium('Limits in the console', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 
+  test('the limit of a key is listed with the others, and changed', async () => {
+    const key = { name: 'metered', limit: 3, limit_reset: 'monthly' }
+    const { data } = (await server.call('POST', '/keys', { body: key })).body
+    const visitor = await arrive()
+    const { page } = visitor
+    await visitor.visit('/limits')
+    const row = page.getByRole('row', { name: /metered/ })
+    await row.getByText('$3.00 a month').waitFor()
+    await row.getByText(`key ${data.hash.slice(0, 12)}`).waitFor()
+    await act(page, 'metered', 'Edit')
+    await fill(page, 'Amount', '4')
+    await submit(page, 'Save')
+    await row.getByText('$4.00 a month').waitFor()
+    expect((await server.call('GET', `/keys/${data.hash}`)).body.data.limit).toBe(4)
+    await remove(page, 'metered')
+    await page.getByText('No limits yet').waitFor()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
   test('a tier is created, chosen in a limit and for a key, and deleted with its limits', async () => {
     const visitor = await arrive()
     const { page } = visitor

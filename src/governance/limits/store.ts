@@ -44,32 +44,9 @@ export async function loadLimitIndex(db: Db, organizationId: string): Promise<Li
   return new LimitIndex(rows.map(toLimitRule))
 }
 
-export interface LimitFilter {
-  organizationId: string
-  /** Those of these workspaces only; null: all. */
-  workspaceIds: readonly string[] | null
-  keyId?: number | undefined
-  tier: string | null
-}
-
-export async function listLimitRows(
-  db: Db,
-  { organizationId, workspaceIds, keyId, tier }: LimitFilter,
-  page: { offset: number; limit: number },
-): Promise<{ rows: LimitRow[]; total: number }> {
-  let query = db.selectFrom('limits').where('organization_id', '=', organizationId)
-  if (workspaceIds) query = query.where('workspace_id', 'in', [...workspaceIds, ''])
-  if (keyId !== undefined) query = query.where('key_id', '=', keyId)
-  if (tier !== null) query = query.where('tier', '=', tier)
-  const counted = await query.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
-  const rows = await query
-    .selectAll()
-    .orderBy('created_at')
-    .orderBy('id')
-    .offset(page.offset)
-    .limit(page.limit)
-    .execute()
-  return { rows, total: Number(counted.count) }
+export async function listLimitRowsById(db: Db, ids: readonly string[]): Promise<LimitRow[]> {
+  if (ids.length === 0) return []
+  return db.selectFrom('limits').selectAll().where('id', 'in', ids).execute()
 }
 
 export async function findLimit(db: Db, organizationId: string, id: string): Promise<LimitRow | undefined> {

@@ -30,7 +30,9 @@ export function LimitActions({ limit }: { limit: Limit }) {
     <>
       <RowMenu label={`Actions for ${limit.name}`}>
         <Menu.Item onClick={() => setDialog('edit')}>Edit</Menu.Item>
-        <Menu.Item onClick={() => toggle.mutate()}>{limit.enabled ? 'Disable' : 'Enable'}</Menu.Item>
+        {limit.source === 'limit' && (
+          <Menu.Item onClick={() => toggle.mutate()}>{limit.enabled ? 'Disable' : 'Enable'}</Menu.Item>
+        )}
         <Menu.Item c="red" onClick={() => setDialog('delete')}>
           Delete
         </Menu.Item>
@@ -44,8 +46,10 @@ export function LimitActions({ limit }: { limit: Limit }) {
           onConfirm={remove}
           onClose={close}
         >
-          Requests are no longer limited to {describeAmount(limit)}. To stop this for a while, disable the
-          limit instead.
+          Requests are no longer limited to {describeAmount(limit)}.{' '}
+          {limit.source === 'limit'
+            ? 'To stop this for a while, disable the limit instead.'
+            : `The ${limit.source} itself remains.`}
         </ConfirmByName>
       )}
     </>
@@ -55,11 +59,13 @@ export function LimitActions({ limit }: { limit: Limit }) {
 function EditLimit({ limit, onClose }: { limit: Limit; onClose: () => void }) {
   const refresh = useRefresh()
   const { id, measure } = limit
+  /** The name of another limit is that of the record it belongs to, which is changed on its own screen. */
+  const isDeclared = limit.source === 'limit'
   const [name, setName] = useState(limit.name)
   const [amount, setAmount] = useState<number | null>(limit.amount)
   const [enabled, setEnabled] = useState(limit.enabled)
   const save = async () => {
-    const body = { name, enabled, ...(amount !== null && { amount }) }
+    const body = { ...(isDeclared && { name, enabled }), ...(amount !== null && { amount }) }
     await client.PATCH('/limits/{id}', { params: { path: { id } }, body })
     await refresh('/limits', '/limits/usage')
   }
@@ -71,13 +77,15 @@ function EditLimit({ limit, onClose }: { limit: Limit; onClose: () => void }) {
       onSubmit={save}
       onClose={onClose}
     >
-      <NameField value={name} onChange={setName} />
+      {isDeclared && <NameField value={name} onChange={setName} />}
       <AmountField measure={measure} defaultValue={limit.amount} onChange={setAmount} />
-      <Switch
-        label="Enabled"
-        checked={enabled}
-        onChange={(event) => setEnabled(event.currentTarget.checked)}
-      />
+      {isDeclared && (
+        <Switch
+          label="Enabled"
+          checked={enabled}
+          onChange={(event) => setEnabled(event.currentTarget.checked)}
+        />
+      )}
     </FormDialog>
   )
 }

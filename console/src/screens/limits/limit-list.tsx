@@ -35,12 +35,8 @@ export function LimitList({ offset, onPage }: LimitListProps) {
       onPage={onPage}
       empty={
         <EmptyState title={offset > 0 ? 'No further limits' : 'No limits yet'}>
-          A limit rejects requests beyond an amount, such as 60 requests a minute for each key. Budgets of
-          workspaces and spending limits of keys are under{' '}
-          <Anchor component={Link} to="/budgets" underline="always">
-            Budgets
-          </Anchor>
-          .
+          A limit rejects requests beyond an amount, such as 60 requests a minute for each key. The spending
+          limits of keys, members and guardrails and the budgets of workspaces are listed here, too.
         </EmptyState>
       }
     >
@@ -92,11 +88,23 @@ function LimitTable({ limits, offset }: { limits: Limit[]; offset: number }) {
   )
 }
 
-function mayChange(session: Session, { match: { workspace_id } }: Limit): boolean {
-  return workspace_id === null
-    ? mayDoEverywhere(session, 'budgets:write')
-    : mayDoIn(session, workspace_id, 'budgets:write')
+function mayChange(session: Session, { source, match: { workspace_id } }: Limit): boolean {
+  const permissions = ['budgets:write', ownPermissions[source]] as const
+  return permissions.every((permission) =>
+    workspace_id === null
+      ? mayDoEverywhere(session, permission)
+      : mayDoIn(session, workspace_id, permission),
+  )
 }
+
+/** What changing the limit of a record requires, besides the permission to change limits. */
+const ownPermissions = {
+  limit: 'budgets:write',
+  key: 'keys:write',
+  member: 'members:write',
+  workspace: 'budgets:write',
+  guardrail: 'guardrails:write',
+} as const satisfies Record<Limit['source'], string>
 
 function Counted({ limit: { match, per }, parts }: { limit: Limit; parts: string[] }) {
   const { key_hash } = match

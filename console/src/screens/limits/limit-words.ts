@@ -61,11 +61,12 @@ interface Names {
 
 /** What a limit matches, without its key: `workspace Research`, `models openai/*`. */
 export function describeMatch(match: Limit['match'], { workspaceOf, memberOf }: Names): string[] {
-  const { workspace_id, user_id, tier, end_user, tags, models, providers } = match
+  const { workspace_id, user_id, tier, guardrail_id, end_user, tags, models, providers } = match
   return [
     ...(workspace_id === null ? [] : [`workspace ${workspaceOf(workspace_id)}`]),
     ...(user_id === null ? [] : [`member ${memberOf(user_id)}`]),
     ...(tier === null ? [] : [`tier ${tier}`]),
+    ...(guardrail_id === null ? [] : ['keys and members of the guardrail']),
     ...(end_user === null ? [] : [`end user ${end_user}`]),
     ...describeList('tag', tags),
     ...describeList('model', models),

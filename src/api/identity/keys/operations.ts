@@ -11,6 +11,7 @@ import { encodeTagRules } from '../../../governance/tags/rules.ts'
 import { tagRulesBody } from '../../../governance/tags/tag-schema.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
+import { type KeyChanges, lockKey, updateKey } from '../../../identity/key-changes.ts'
 import { type ApiKey, createKey, deleteKey, lockKeyOwners, type NewKey } from '../../../identity/keys.ts'
 import { resolveKeyLimit, resolveMaxKeyLimit } from '../../../identity/member-key-limit.ts'
 import { findMember } from '../../../identity/members.ts'
@@ -36,14 +37,7 @@ import {
 } from './find.ts'
 import { currentKey, keyRecord, limitReset, toKeyRecord, toLimitFields, toUsageFields } from './record.ts'
 import { rotateApiKey } from './rotate.ts'
-import {
-  isWorkspaceDeleted,
-  type KeyChanges,
-  listKeys,
-  lockKey,
-  updateKey,
-  type VisibleKeys,
-} from './store.ts'
+import { isWorkspaceDeleted, listKeys, type VisibleKeys } from './store.ts'
 
 const tag = 'API Keys'
 const name = nameField(200)

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { transact } from '../../../access/transact.ts'
 import { defineOperation } from '../../../http/operation.ts'
+import { lockKey } from '../../../identity/key-changes.ts'
 import { rotateKey } from '../../../identity/keys.ts'
 import { describeKey, hashParam, keyNotFoundError, loadUsage, requireChangeableKey } from './find.ts'
 import { keyRecord, toKeyRecord } from './record.ts'
-import { lockKey } from './store.ts'
 
 /** A week: enough to deploy a new secret everywhere, and a forgotten one still ends. */
 const maxOverlapSeconds = 7 * 24 * 3600

@@ -3,7 +3,6 @@ import { searchKeys } from '../../../identity/key-search.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
 import type { Scope } from '../../../identity/permissions/grant.ts'
 import type { Db } from '../../../platform/db/db.ts'
-import { type Clock, isoNow } from '../../../platform/time/clock.ts'
 
 const keysPerPage = 100
 
@@ -62,33 +61,6 @@ function conditionsOf(visible: VisibleKeys): RawBuilder<boolean>[] {
   if (!own) return [inAny(workspaceIds)]
   const isOwn = sql`creator_user_id = ${own.userId} and ${inAny(own.workspaceIds)}`
   return [sql<boolean>`(${inAny(workspaceIds)} or (${isOwn}))`]
-}
-
-export type KeyChanges = Partial<
-  Pick<
-    ApiKey,
-    'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit' | 'tier' | 'tag_rules'
-  >
->
-
-/** Locks a key, like `tryLockWorkspace`: undefined once it is deleted. */
-export async function lockKey(tx: Db, organizationId: string, hash: string): Promise<ApiKey | undefined> {
-  return tx
-    .updateTable('api_keys')
-    .set((eb) => ({ name: eb.ref('name') }))
-    .where('organization_id', '=', organizationId)
-    .where('hash', '=', hash)
-    .returningAll()
-    .executeTakeFirst()
-}
-
-export async function updateKey(db: Db, clock: Clock, id: number, changes: KeyChanges): Promise<ApiKey> {
-  return db
-    .updateTable('api_keys')
-    .set({ ...changes, updated_at: isoNow(clock) })
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow()
 }
 
 export async function isWorkspaceDeleted(db: Db, id: string): Promise<boolean> {

@@ -3,23 +3,29 @@ import { transact } from '../../../access/transact.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinScope } from '../../../identity/permissions/grant.ts'
 import {
+  assertBudgetOrder,
+  budgetIntervals,
+  deleteBudget,
+  listBudgets,
+  putBudget,
+  rankOf,
+  type WorkspaceBudget,
+} from '../../../identity/workspace-budgets.ts'
+import {
   lockWorkspace,
   requireWorkspace,
   updateWorkspace,
   type Workspace,
 } from '../../../identity/workspaces.ts'
 import { toFlag } from '../../../platform/db/values.ts'
-import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { maxUsd, minUsd, usdFromNanos } from '../../../platform/money/money.ts'
 import { usdAmount } from '../../../platform/money/money-schema.ts'
 import { describeWorkspace } from './record.ts'
-import { deleteBudget, listBudgets, putBudget, type WorkspaceBudget } from './store.ts'
 
 const tag = 'Workspaces'
 
-/** Intervals, shortest first: each budget must be larger than those before it. */
-const intervals = ['daily', 'weekly', 'monthly', 'lifetime'] as const
-const interval = z.enum(intervals)
+const interval = z.enum(budgetIntervals)
 
 const budgetRecord = z
   .strictObject({
@@ -102,7 +108,7 @@ const putWorkspaceBudget = defineOperation({
       assertWithinScope(scope, { workspaceId: workspace.id })
       const input = { workspaceId: workspace.id, interval: params.interval, limit: body.limit_usd }
       const existing = await listBudgets(tx, workspace.id)
-      validateBudgetOrder(existing, input)
+      assertBudgetOrder(existing, { ...input, field: 'limit_usd' })
       const budget = await putBudget(tx, gateway.clock, input)
       const before = existing.find(({ interval }) => interval === params.interval) ?? null
       const action = before ? 'budget.update' : 'budget.create'
@@ -146,27 +152,6 @@ export const budgetOperations = [
 
 function describeBudget({ id, interval, workspace_id }: WorkspaceBudget) {
   return { target: { type: 'budget', id, name: interval }, workspaceId: workspace_id }
-}
-
-function rankOf(budget: Pick<WorkspaceBudget, 'interval'>): number {
-  return intervals.indexOf(budget.interval)
-}
-
-function validateBudgetOrder(
-  existing: WorkspaceBudget[],
-  input: { interval: WorkspaceBudget['interval']; limit: bigint },
-): void {
-  for (const other of existing) {
-    const distance = rankOf(other) - rankOf(input)
-    const inOrder = distance > 0 ? input.limit < other.limit_nanos : input.limit > other.limit_nanos
-    if (distance === 0 || inOrder) continue
-    const relation = distance > 0 ? 'less' : 'more'
-    const limit = usdFromNanos(other.limit_nanos)
-    throw invalidFieldError(
-      'limit_usd',
-      `must be ${relation} than the ${other.interval} budget of ${limit} USD`,
-    )
-  }
 }
 
 function toBudgetResponse(workspace: Workspace, budget: WorkspaceBudget): z.input<typeof budgetResponse> {

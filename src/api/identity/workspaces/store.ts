@@ -1,19 +1,13 @@
 import type { Selectable } from 'kysely'
 import type { Workspace } from '../../../identity/workspaces.ts'
-import { newUuid } from '../../../platform/crypto/ids.ts'
 import { containsText } from '../../../platform/db/contains-text.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { fetchPage, type RowPage } from '../../../platform/db/page.ts'
-import type {
-  BudgetInterval,
-  WorkspaceBudgetTable,
-  WorkspaceMemberTable,
-} from '../../../platform/db/schema.ts'
+import type { WorkspaceMemberTable } from '../../../platform/db/schema.ts'
 import { type Clock, isoNow } from '../../../platform/time/clock.ts'
 import type { Pagination } from '../../../platform/validation/query-params.ts'
 
 export type WorkspaceMember = Selectable<WorkspaceMemberTable>
-export type WorkspaceBudget = Selectable<WorkspaceBudgetTable>
 
 interface WorkspaceFilter {
   /** Null: all of the organization. */
@@ -126,46 +120,4 @@ export async function removeFromWorkspace(
     .where('user_id', 'in', userIds)
     .returningAll()
     .execute()
-}
-
-export async function listBudgets(db: Db, workspaceId: string): Promise<WorkspaceBudget[]> {
-  return db.selectFrom('workspace_budgets').selectAll().where('workspace_id', '=', workspaceId).execute()
-}
-
-export async function putBudget(
-  db: Db,
-  clock: Clock,
-  input: { workspaceId: string; interval: BudgetInterval; limit: bigint },
-): Promise<WorkspaceBudget> {
-  const now = isoNow(clock)
-  return db
-    .insertInto('workspace_budgets')
-    .values({
-      id: newUuid(),
-      workspace_id: input.workspaceId,
-      interval: input.interval,
-      limit_nanos: input.limit,
-      created_at: now,
-      updated_at: now,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['workspace_id', 'interval'])
-        .doUpdateSet({ limit_nanos: input.limit, updated_at: now }),
-    )
-    .returningAll()
-    .executeTakeFirstOrThrow()
-}
-
-export async function deleteBudget(
-  db: Db,
-  workspaceId: string,
-  interval: BudgetInterval,
-): Promise<WorkspaceBudget | undefined> {
-  return db
-    .deleteFrom('workspace_budgets')
-    .where('workspace_id', '=', workspaceId)
-    .where('interval', '=', interval)
-    .returningAll()
-    .executeTakeFirst()
 }

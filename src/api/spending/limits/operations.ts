@@ -1,21 +1,45 @@
 import { z } from 'zod'
 import { transact } from '../../../access/transact.ts'
-import { findLimit, type LimitRow, listLimitRows, updateLimit } from '../../../governance/limits/store.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
+import {
+  type AttachedLimit,
+  findAttachedLimit,
+  type LimitSource,
+  limitSources,
+  listAllLimits,
+} from '../../../governance/limits/attached-limit-store.ts'
+import { findLimit, type LimitRow, updateLimit } from '../../../governance/limits/store.ts'
 import { requireTier } from '../../../governance/limits/tier-store.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { findKey } from '../../../identity/keys.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
 import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { toFlag } from '../../../platform/db/values.ts'
-import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
+import {
+  isAttached,
+  loadAnyLimitUsage,
+  parseAttachedId,
+  toAnyLimitRecord,
+  toAttachedRecord,
+} from './attached.ts'
+import { deleteAttachedLimit, limitNotFoundError, updateAttachedLimit } from './attached-changes.ts'
 import { createLimitRow, deleteLimitRow, describeLimit, prepareLimit, requireAmount } from './changes.ts'
 import { createLimitBody, limitRecord, updateLimitBody } from './record.ts'
 import { toLimitRecord } from './store.ts'
-import { limitUsage, loadLimitUsage } from './usage.ts'
+import { limitUsage } from './usage.ts'
 
 const tag = 'Limits'
-const idParam = z.object({ id: z.uuid().toLowerCase() })
+const limitId = /^[0-9a-fA-F-]{36}$|^(?:key|member|workspace|guardrail):[\w:.-]{1,200}$/
+const idParam = z.object({
+  id: z
+    .string()
+    .regex(limitId, 'must be the id of a limit')
+    .describe(
+      'The id of a declared limit, or `key:<hash>`, `member:<id>`, `workspace:<id>:<interval>` or `guardrail:<id>`.',
+    ),
+})
 const limitResponse = z.strictObject({ data: limitRecord })
 
 const limitFilter = {
@@ -25,11 +49,16 @@ const limitFilter = {
     .optional()
     .describe('Limits of this key.'),
   tier: z.string().min(1).max(64).optional().describe('Limits of this tier.'),
+  source: z
+    .enum(limitSources)
+    .optional()
+    .describe('Declared limits only (`limit`), or those of one kind of record.'),
 }
 
 interface FilterQuery {
   key_hash?: string | undefined
   tier?: string | undefined
+  source?: LimitSource | undefined
 }
 
 const listLimits = defineOperation({
@@ -37,17 +66,16 @@ const listLimits = defineOperation({
   method: 'GET',
   path: '/limits',
   tag,
-  summary: 'Lists the declared limits, oldest first.',
-  description:
-    'The spending limits of keys and members and the budgets of workspaces and guardrails are in the records of these, and in `GET /budgets`.',
+  summary:
+    'Lists all limits, oldest first: declared ones, and those of keys, members, workspaces and guardrails.',
   permission: 'budgets:read',
   query: pageQuery.extend(limitFilter),
   response: z.strictObject({ data: z.array(limitRecord), total_count: z.int() }),
   handle: async (request) => {
     const { gateway } = request
-    const { rows, total } = await findRows(request)
+    const { limits, total } = await findLimits(request)
     return {
-      data: await Promise.all(rows.map((row) => toLimitRecord(gateway.db, row))),
+      data: await Promise.all(limits.map((limit) => toAnyLimitRecord(gateway.db, limit))),
       total_count: total,
     }
   },
@@ -65,26 +93,30 @@ const listLimitUsage = defineOperation({
   query: pageQuery.extend(limitFilter),
   response: z.strictObject({ data: z.array(limitUsage), total_count: z.int() }),
   handle: async (request) => {
-    const { rows, total } = await findRows(request)
-    const usage = await Promise.all(rows.map((row) => loadLimitUsage(request.gateway, row)))
+    const { gateway, caller } = request
+    const { limits, total } = await findLimits(request)
+    const usage = await Promise.all(
+      limits.map((limit) => loadAnyLimitUsage(gateway, caller.organizationId, limit)),
+    )
     return { data: usage, total_count: total }
   },
 })
 
 interface ListRequest {
-  gateway: Parameters<typeof loadLimitUsage>[0]
+  gateway: Gateway
   caller: { organizationId: string }
   scope: Scope
   query: FilterQuery & { offset: number; limit: number }
 }
 
-async function findRows({ gateway, caller, scope, query }: ListRequest) {
+async function findLimits({ gateway, caller, scope, query }: ListRequest) {
   const { organizationId } = caller
   const key = query.key_hash ? await findKey(gateway.db, organizationId, query.key_hash) : undefined
   if (query.key_hash && !key) throw invalidFieldError('key_hash', 'is not a key of the organization')
   const tier = await requireTier(gateway.db, organizationId, query.tier ?? null, 'tier')
   const workspaceIds = scope.everywhere ? null : [...scope.workspaceIds]
-  return listLimitRows(gateway.db, { organizationId, workspaceIds, keyId: key?.id, tier }, query)
+  const filter = { organizationId, workspaceIds, source: query.source ?? null, keyId: key?.id ?? null, tier }
+  return listAllLimits(gateway.db, filter, query)
 }
 
 const createLimit = defineOperation({
@@ -122,8 +154,11 @@ const getLimit = defineOperation({
   errors: [404],
   response: limitResponse,
   handle: async ({ gateway, caller, scope, params }) => {
-    const row = requireReachable(await findLimit(gateway.db, caller.organizationId, params.id), scope)
-    return { data: await toLimitRecord(gateway.db, row) }
+    const attached = parseAttachedId(params.id)
+    const limit = attached
+      ? await findAttachedLimit(gateway.db, caller.organizationId, attached)
+      : await findLimit(gateway.db, caller.organizationId, params.id.toLowerCase())
+    return { data: await toAnyLimitRecord(gateway.db, requireReachable(limit, scope)) }
   },
 })
 
@@ -133,16 +168,25 @@ const updateLimitOperation = defineOperation({
   path: '/limits/{id}',
   tag,
   summary: 'Updates a limit. Fields that are not sent stay unchanged.',
-  description: 'What it counts is fixed: create another limit instead.',
+  description:
+    'What it counts is fixed: create another limit instead. The limit of a key, member or guardrail also requires the permission to change these.',
   permission: 'budgets:write',
   params: idParam,
   body: updateLimitBody,
   errors: [404],
   response: limitResponse,
   handle: async ({ gateway, caller, scope, params, body, httpRequest }) => {
+    const attached = parseAttachedId(params.id)
+    if (attached)
+      return transact({ gateway, caller, httpRequest }, async (tx, record) => ({
+        data: toAttachedRecord(await updateAttachedLimit({ gateway, caller, tx, record }, attached, body)),
+      }))
     const row = await transact({ gateway, caller, httpRequest }, async (tx, record) => {
       await lockOrganization(tx, caller.organizationId)
-      const before = requireReachable(await findLimit(tx, caller.organizationId, params.id), scope)
+      const before = requireReachable(
+        await findLimit(tx, caller.organizationId, params.id.toLowerCase()),
+        scope,
+      )
       const measure = createLimitBody.shape.measure.parse(before.measure)
       const after = await updateLimit(tx, gateway.clock, before.id, {
         ...(body.name !== undefined && { name: body.name }),
@@ -167,14 +211,19 @@ const deleteLimitOperation = defineOperation({
   method: 'DELETE',
   path: '/limits/{id}',
   tag,
-  summary: 'Deletes a limit.',
+  summary: 'Deletes a limit. The record that it belongs to remains.',
   permission: 'budgets:write',
   params: idParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: ({ gateway, caller, scope, params, httpRequest }) =>
     transact({ gateway, caller, httpRequest }, async (tx, record) => {
-      const row = requireReachable(await findLimit(tx, caller.organizationId, params.id), scope)
+      const attached = parseAttachedId(params.id)
+      if (attached) {
+        await deleteAttachedLimit({ gateway, caller, tx, record }, attached)
+        return { deleted: true as const }
+      }
+      const row = requireReachable(await findLimit(tx, caller.organizationId, params.id.toLowerCase()), scope)
       await deleteLimitRow({ tx, record }, row)
       return { deleted: true as const }
     }),
@@ -189,8 +238,8 @@ export const limitOperations = [
   deleteLimitOperation,
 ]
 
-function requireReachable(row: LimitRow | undefined, scope: Scope): LimitRow {
-  if (!row) throw gatewayError('not_found', 'The limit does not exist.')
-  assertWithinScope(scope, { workspaceId: row.workspace_id })
-  return row
+function requireReachable<L extends LimitRow | AttachedLimit>(limit: L | undefined, scope: Scope): L {
+  if (!limit) throw limitNotFoundError()
+  assertWithinScope(scope, { workspaceId: isAttached(limit) ? limit.workspaceId : limit.workspace_id })
+  return limit
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { limitSources } from '../../../governance/limits/attached-limit-store.ts'
 import {
   type LimitMeasure,
   limitDimensions,
@@ -101,13 +102,22 @@ export const updateLimitBody = z.strictObject({
 
 export const limitRecord = z
   .strictObject({
-    id: z.uuid(),
+    id: z.string(),
+    source: z
+      .enum(limitSources)
+      .describe(
+        '`limit` is a declared limit. The limits of keys, members and guardrails and the budgets of workspaces belong to these: they are deleted with them, and their own operations show them too.',
+      ),
     ...limitFields,
     match: z.strictObject({
       workspace_id: z.uuid().nullable(),
       user_id: z.string().nullable(),
       key_hash: z.string().nullable(),
       tier: z.string().nullable(),
+      guardrail_id: z
+        .string()
+        .nullable()
+        .describe('Requests that this guardrail applies to, for each key or member it is assigned to.'),
       end_user: z.string().nullable(),
       tags: z.array(z.string()),
       models: z.array(z.string()),

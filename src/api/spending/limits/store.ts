@@ -43,6 +43,7 @@ export async function toLimitRecord(db: Db, row: LimitRow): Promise<LimitRecord>
   const key = match.keyId === null ? undefined : await findKeyById(db, match.keyId)
   return {
     id: rule.id,
+    source: 'limit',
     name: rule.name,
     measure: rule.measure,
     window: rule.window,
@@ -54,6 +55,7 @@ export async function toLimitRecord(db: Db, row: LimitRow): Promise<LimitRecord>
       user_id: match.userId,
       key_hash: key?.hash ?? null,
       tier: match.tier,
+      guardrail_id: null,
       end_user: match.endUser,
       tags: [...match.tags],
       models: [...match.models],

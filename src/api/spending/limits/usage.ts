@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { decodeCounter, toLedgerLimit } from '../../../governance/limits/applied-limits.ts'
+import { limitSources } from '../../../governance/limits/attached-limit-store.ts'
 import {
   type LimitRule,
   ledgerWindowOf,
@@ -27,7 +28,8 @@ const count = z.strictObject({
 
 export const limitUsage = z
   .strictObject({
-    id: z.uuid(),
+    id: z.string(),
+    source: z.enum(limitSources),
     name: z.string(),
     measure: z.enum(limitMeasures),
     window: z.enum(limitWindows).nullable(),
@@ -42,9 +44,11 @@ export const limitUsage = z
   })
   .meta({ id: 'LimitUsage' })
 
-const maxCounts = 100
+export type LimitUsage = z.input<typeof limitUsage>
 
-export async function loadLimitUsage(gateway: Gateway, row: LimitRow): Promise<z.input<typeof limitUsage>> {
+export const maxCounts = 100
+
+export async function loadLimitUsage(gateway: Gateway, row: LimitRow): Promise<LimitUsage> {
   const rule = toLimitRule(row)
   const now = gateway.clock.now()
   const used = ledgerWindowOf(rule)
@@ -59,6 +63,7 @@ export async function loadLimitUsage(gateway: Gateway, row: LimitRow): Promise<z
   const end = rule.window && locateInWindow(rule.window, now).end
   return {
     id: rule.id,
+    source: 'limit',
     name: rule.name,
     measure: rule.measure,
     window: rule.window,
