@@ -91,9 +91,7 @@ function LimitTable({ limits, offset }: { limits: Limit[]; offset: number }) {
 function mayChange(session: Session, { source, match: { workspace_id } }: Limit): boolean {
   const permissions = ['budgets:write', ownPermissions[source]] as const
   return permissions.every((permission) =>
-    workspace_id === null
-      ? mayDoEverywhere(session, permission)
-      : mayDoIn(session, workspace_id, permission),
+    workspace_id === null ? mayDoEverywhere(session, permission) : mayDoIn(session, workspace_id, permission),
   )
 }
 

@@ -18,7 +18,7 @@ test('an amount is said with its measure and window', () => {
 
 test('a match names what people know, and what is counted separately', () => {
   const match = {
-    ...{ workspace_id: 'w', user_id: 'u', key_hash: null, tier: 'free', end_user: null },
+    ...{ workspace_id: 'w', user_id: 'u', key_hash: null, tier: 'free', guardrail_id: null, end_user: null },
     ...{ tags: ['project=apollo'], models: ['openai/*', 'acme/one'], providers: [] },
   }
   const names = { workspaceOf: () => 'Research', memberOf: () => 'Ada' }
