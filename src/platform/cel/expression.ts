@@ -1,0 +1,79 @@
+import { CelError } from './tokens.ts'
+
+export type ValueType = 'string' | 'int' | 'bool' | 'list' | 'map' | 'timestamp'
+/** A timestamp is a number of milliseconds. */
+export type Value = string | number | boolean | readonly string[] | ReadonlySet<string> | TextMap
+export type TextMap = ReadonlyMap<string, string>
+export type Values = Readonly<Record<string, Value>>
+
+export interface Expression {
+  type: ValueType
+  at: number
+  evaluate(values: Values): Value
+  /** The value of a literal. */
+  literal?: Value
+  /** Whether an entry of a map is there, which `has` asks. */
+  isPresent?(values: Values): boolean
+}
+
+/** A condition that cannot be evaluated for these values. */
+export class EvaluationError extends Error {}
+
+export function literal(type: ValueType, value: Value, at: number): Expression {
+  return { type, at, literal: value, evaluate: () => value }
+}
+
+export function requireType(expression: Expression, type: ValueType): Expression {
+  if (expression.type === type) return expression
+  throw new CelError(`expected ${nameOf(type)}, not ${nameOf(expression.type)}`, expression.at)
+}
+
+function nameOf(type: ValueType): string {
+  return {
+    string: 'a string',
+    int: 'a number',
+    bool: 'true or false',
+    list: 'a list of strings',
+    map: 'a map of strings',
+    timestamp: 'a time',
+  }[type]
+}
+
+/** A list of literals is searched, whatever its length, in one step. */
+export function buildList(at: number, items: readonly Expression[]): Expression {
+  for (const item of items) requireType(item, 'string')
+  if (items.every((item) => item.literal !== undefined))
+    return literal('list', new Set(items.map((item) => String(item.literal))), at)
+  return { type: 'list', at, evaluate: (values) => items.map((item) => String(item.evaluate(values))) }
+}
+
+/** A missing entry is the empty text. */
+export function selectEntry(map: Expression, name: Expression): Expression {
+  requireType(map, 'map')
+  requireType(name, 'string')
+  const read = (values: Values) => asMap(map.evaluate(values)).get(String(name.evaluate(values)))
+  return {
+    type: 'string',
+    at: map.at,
+    evaluate: (values) => read(values) ?? '',
+    isPresent: (values) => read(values) !== undefined,
+  }
+}
+
+export function hasItem(value: Value, item: string): boolean {
+  if (Array.isArray(value)) return value.includes(item)
+  return (value instanceof Set || value instanceof Map) && value.has(item)
+}
+
+/** The number of code points of a string, as CEL defines it, or of the items of a list or map. */
+export function sizeOf(value: Value): number {
+  if (typeof value === 'string') return [...value].length
+  if (Array.isArray(value)) return value.length
+  return value instanceof Set || value instanceof Map ? value.size : 0
+}
+
+const noEntries: TextMap = new Map()
+
+function asMap(value: Value): TextMap {
+  return value instanceof Map ? value : noEntries
+}
