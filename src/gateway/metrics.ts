@@ -92,6 +92,13 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #routingRules = new Counter({
+    name: 'headgate_routing_rules_total',
+    help: 'Requests that a routing rule applied to or rejected, and conditions that could not be evaluated (failed).',
+    labelNames: ['outcome'],
+    registers: [this.#registry],
+  })
+
   readonly #deliveries = new Counter({
     name: 'headgate_delivery_events_total',
     help: 'Events of destinations that were delivered, rejected (failed) or dropped, by type.',
@@ -120,6 +127,10 @@ export class Metrics {
     aggregator: 'max',
     registers: [this.#registry],
   })
+
+  recordRoutingRule(outcome: 'applied' | 'rejected' | 'failed'): void {
+    this.#routingRules.inc({ outcome })
+  }
 
   recordRequest(operation: string, status: number, seconds: number): void {
     this.#requests.record(operation, status, seconds)

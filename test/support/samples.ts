@@ -330,6 +330,13 @@ async function createAliasPath(call: TenantCall): Promise<string> {
   return `/model-aliases/${(await call('POST', '/model-aliases', { body })).body.data.id}`
 }
 
+async function createRoutingRulePath(call: TenantCall): Promise<string> {
+  const body = { name: uniqueName('rule'), ...rejectingRule }
+  return `/routing-rules/${(await call('POST', '/routing-rules', { body })).body.data.id}`
+}
+
+const rejectingRule = { when: 'model == "sample/nothing"', then: { reject: { message: 'Not this one.' } } }
+
 async function createBudget(call: TenantCall): Promise<Sample> {
   const id = await createWorkspaceId(call)
   await call('PUT', `/workspaces/${id}/budgets/weekly`, { body: { limit_usd: 10 } })
@@ -908,6 +915,15 @@ export const samples: Record<string, SampleFactory> = {
   updateModelAlias: async (_, call) =>
     ownedSample(await createAliasPath(call), { models: ['sandbox/reasoner'] }),
   deleteModelAlias: async (_, call) => ownedSample(await createAliasPath(call)),
+  listRoutingRules: fixedSample('/routing-rules'),
+  createRoutingRule: async () => ({
+    path: '/routing-rules',
+    body: { name: uniqueName('rule'), ...rejectingRule },
+  }),
+  dryRunRoutingRules: fixedSample('/routing-rules/dry-run', { rule: rejectingRule, max_requests: 10 }),
+  getRoutingRule: async (_, call) => ownedSample(await createRoutingRulePath(call)),
+  updateRoutingRule: async (_, call) => ownedSample(await createRoutingRulePath(call), { enabled: false }),
+  deleteRoutingRule: async (_, call) => ownedSample(await createRoutingRulePath(call)),
   listCatalogueProviders: fixedSample('/catalogue/providers'),
   getCatalogueProvider: fixedSample('/catalogue/providers/sandbox'),
   putCatalogueProvider: async () => ({

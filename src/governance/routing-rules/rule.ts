@@ -55,6 +55,7 @@ export function findMatch(
   onFailure: (rule: RoutingRule, error: unknown) => void,
 ): RoutingRule | null {
   for (const rule of rules) {
+    if (!canApply(rule, facts)) continue
     try {
       if (rule.condition.test(facts)) return rule
     } catch (error) {
@@ -62,4 +63,9 @@ export function findMatch(
     }
   }
   return null
+}
+
+/** What a video may cost is computed for the model that the client requested. */
+function canApply({ action }: RoutingRule, { operation }: RuleFacts): boolean {
+  return action.models === undefined || operation !== 'video'
 }

@@ -36,7 +36,7 @@ export class RoutingRuleIndex {
   }
 }
 
-interface PlacedRule {
+export interface PlacedRule {
   workspaceId: string | null
   rule: RoutingRule
 }

@@ -70,6 +70,8 @@ export function computeCacheHash(request: CacheableRequest): string {
     // Null if no preset, path or other stage has changed the body: then the text below is enough.
     body === verbatim?.body ? null : body,
     verbatim ? null : call,
+    // What the client prefers is in the text.
+    ...(request.rule ? [options.preferences] : []),
   ]
   const hash = sha256(`${JSON.stringify(inputs)}\n${stripWhitespace(verbatim?.text ?? '')}`)
   return `${caller.organizationId} ${caller.key.id} ${hash}`

@@ -26,13 +26,14 @@ export function buildMetadata(request: Routed): JsonObject {
 const noSnapshot: HealthSnapshot = new Map()
 
 export function describeDecision(request: Unguarded<RequestState>, plan: RoutingPlan): ExplainedDecision {
-  const { options, region, content } = request
+  const { options, region, content, rule } = request
   const requested = content.received.model ?? options.routed?.requested ?? options.models[0] ?? ''
   return {
     ...plan,
     requested: requested.slice(0, maxNameLength),
     slugs: options.models,
     routed: options.routed ?? null,
+    rule,
     isAlias: options.notices?.[0]?.name === requested.split(':')[0],
     expirations: listExpirations(request, plan),
     region,

@@ -25,6 +25,7 @@ import type { Attempts } from './attempts.ts'
 import type { ClientFormat } from './client-format.ts'
 import type { ReceivedFacts, RequestContent, RequestSource } from './content.ts'
 import type { RequestOptions } from './options.ts'
+import type { AppliedRule } from './routing-rules.ts'
 import type { RequestWork } from './work.ts'
 
 /** A request whose body has been validated against the schema of its format, but not parsed yet. */
@@ -123,6 +124,8 @@ export interface RequestState {
   keyContext: KeyContext
   content: MeasuredContent
   options: RequestOptions
+  /** The routing rule that it met; null if it met none. */
+  rule: AppliedRule | null
   presetId: string | null
   /** Whether the prompt and the reply are stored for the workspace to read. */
   logsContent: boolean

@@ -20,6 +20,7 @@ import { parseOptions, type RequestOptions } from './options.ts'
 import { resolvePlugins } from './plugins.ts'
 import { expandPreset } from './preset.ts'
 import { shouldLogContent } from './retention.ts'
+import { applyRoutingRules, type RuledOptions } from './routing-rules.ts'
 import { recordSpans } from './spans.ts'
 import { RequestWork } from './work.ts'
 
@@ -75,8 +76,19 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
   const parsed = parseOptions(content.body, httpRequest.headers, keyContext, incoming.tags)
+  const at = gateway.clock.now()
+  const isOwn = incoming.isNested === undefined && incoming.tags === undefined
+  const ruled: RuledOptions | null =
+    keyContext.routingRules && isOwn
+      ? applyRoutingRules(
+          gateway,
+          { caller, region, format, content, options: parsed, at },
+          { rules: keyContext.routingRules, tagRules: keyContext.tagRules, headers: httpRequest.headers },
+        )
+      : null
+  const named = ruled?.options ?? parsed
   const hasNames = keyContext.aliases !== null || gateway.catalog.retiring.size > 0
-  const options = hasNames ? resolveModels(gateway, parsed, keyContext) : parsed
+  const options = hasNames ? resolveModels(gateway, named, keyContext) : named
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
@@ -89,11 +101,12 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     keyContext,
     content,
     options,
+    rule: ruled?.rule ?? null,
     presetId,
     logsContent: logging !== null && shouldLogContent(logging, { id, keyId: caller.key.id, region }),
     exportTargets,
     id,
-    at: gateway.clock.now(),
+    at,
     startedAt,
     timeLimitMs: options.attempts?.timeLimitMs ?? null,
     spans: gateway.tracer || isExported ? recordSpans(gateway, httpRequest, startedAt, isExported) : null,

@@ -78,7 +78,11 @@ function findByScript(text: string): string | undefined {
 /** Two frequent words, and more of them than of any other language, are enough. */
 function findByWords(text: string): string {
   const counts = new Map<string, number>()
-  const words = text.toLowerCase().match(/[\p{L}\p{M}]+/gu)?.slice(0, maxWords) ?? []
+  const words =
+    text
+      .toLowerCase()
+      .match(/[\p{L}\p{M}]+/gu)
+      ?.slice(0, maxWords) ?? []
   for (const word of words)
     for (const language of languagesByWord.get(word) ?? [])
       counts.set(language, (counts.get(language) ?? 0) + 1)

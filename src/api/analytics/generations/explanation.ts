@@ -92,6 +92,10 @@ export const explanationRecord = z
       .strictObject({
         strategy: z.string(),
         params: z.looseObject({}).describe('The routing options of the request.'),
+        rule: z
+          .strictObject({ id: z.string(), name: z.string() })
+          .nullable()
+          .describe('The routing rule that applied.'),
         candidates: z.array(candidate),
         excluded: z.array(excluded),
       })
@@ -181,12 +185,13 @@ export function explainGeneration(
 type Attempt = z.input<typeof attempt>
 
 function describeRouting(
-  { strategy, params, endpoints }: RecordedPlan,
+  { strategy, params, rule, endpoints }: RecordedPlan,
   attempts: readonly Attempt[],
 ): NonNullable<Explanation['routing']> {
   return {
     strategy,
     params: params ?? {},
+    rule: rule ?? null,
     candidates: endpoints.available.map(({ selected: _, health: _unknown, ...endpoint }) => ({
       ...endpoint,
       outcome: findOutcome(endpoint, attempts),
