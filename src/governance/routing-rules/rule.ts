@@ -1,6 +1,6 @@
 import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
 import type { CompiledCondition } from '../../platform/cel/condition.ts'
-import type { Values, ValueType } from '../../platform/cel/expression.ts'
+import type { Result, Values, ValueType } from '../../platform/cel/expression.ts'
 
 /** What a condition can read of a request. */
 export const ruleVariables = {
@@ -24,7 +24,7 @@ export const ruleVariables = {
 
 export type RuleVariable = keyof typeof ruleVariables
 /** A property may be computed when it is read. */
-export type RuleFacts = Values & Readonly<Record<RuleVariable, unknown>>
+export type RuleFacts = Values & Readonly<Record<RuleVariable, Result>>
 
 /** What a rule does with a request: it is rejected, or changed in any of the other ways. */
 export interface RuleAction {

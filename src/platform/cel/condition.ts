@@ -1,7 +1,9 @@
 import {
   buildList,
+  EvaluationError,
   type Expression,
   literal,
+  mapResult,
   requireType,
   selectEntry,
   type Values,
@@ -15,6 +17,7 @@ import { CelError, type Token, tokenize } from './tokens.ts'
  * are checked when a condition is compiled. It has no loops and no regular expressions, so that each part is evaluated
  * at most once.
  */
+/** Throws an EvaluationError if it cannot be evaluated for these values. */
 export type Condition = (values: Values) => boolean
 
 export interface CompiledCondition {
@@ -36,7 +39,12 @@ export function compileWithReads(
 ): CompiledCondition {
   const parser = new Parser(tokenize(text), variables)
   const { evaluate } = requireType(parser.parse(), 'bool')
-  return { test: (values) => evaluate(values) === true, reads: parser.reads }
+  const test = (values: Values) => {
+    const result = evaluate(values)
+    if (result instanceof EvaluationError) throw result
+    return result === true
+  }
+  return { test, reads: parser.reads }
 }
 
 class Parser {
@@ -97,7 +105,10 @@ class Parser {
       return {
         type: yes.type,
         at: test.at,
-        evaluate: (values) => (test.evaluate(values) ? yes : no).evaluate(values),
+        evaluate: (values) => {
+          const result = test.evaluate(values)
+          return result instanceof EvaluationError ? result : (result ? yes : no).evaluate(values)
+        },
       }
     })
   }
@@ -121,7 +132,7 @@ class Parser {
       this.#nest(() => this.#parseUnary()),
       'bool',
     )
-    return { type: 'bool', at: operator.at, evaluate: (values) => !operand.evaluate(values) }
+    return { type: 'bool', at: operator.at, evaluate: mapResult(operand, (value) => !value) }
   }
 
   #parseMember(): Expression {

@@ -1,8 +1,10 @@
 import {
+  combineResults,
   EvaluationError,
   type Expression,
   hasItem,
   literal,
+  mapResult,
   requireType,
   sizeOf,
   type Value,
@@ -29,34 +31,30 @@ export function combine({ text, at }: Token, left: Expression, right: Expression
   if (text === 'in') {
     requireType(left, 'string')
     if (right.type !== 'map') requireType(right, 'list')
-    return build((values) => hasItem(right.evaluate(values), String(left.evaluate(values))))
+    return build(combineResults(left, right, (item, items) => hasItem(items, item)))
   }
   const compare = orderings[text]
   if (compare) {
     requireType(left, left.type === 'timestamp' ? 'timestamp' : 'int')
     requireType(right, left.type)
-    return build((values) => compare(left.evaluate(values), right.evaluate(values)))
+    return build(combineResults(left, right, compare))
   }
   requireType(right, left.type)
   if (left.type === 'list' || left.type === 'map')
     throw new CelError(`${left.type}s cannot be compared; use in or size`, at)
   const isEqual = text === '=='
-  return build((values) => (left.evaluate(values) === right.evaluate(values)) === isEqual)
+  return build(combineResults(left, right, (one, other) => (one === other) === isEqual))
 }
 
 /** As CEL defines it, one side decides if it can, also where the other cannot be evaluated. */
 function connect(left: Expression, right: Expression, deciding: boolean): Expression['evaluate'] {
   return (values) => {
-    let failure: EvaluationError | null = null
-    try {
-      if (left.evaluate(values) === deciding) return deciding
-    } catch (error) {
-      if (!(error instanceof EvaluationError)) throw error
-      failure = error
-    }
-    if (right.evaluate(values) === deciding) return deciding
-    if (failure) throw failure
-    return !deciding
+    const first = left.evaluate(values)
+    if (first === deciding) return deciding
+    const second = right.evaluate(values)
+    if (second === deciding) return deciding
+    if (first instanceof EvaluationError) return first
+    return second instanceof EvaluationError ? second : !deciding
   }
 }
 
@@ -81,7 +79,7 @@ export function callMethod(name: Token, target: Expression, args: Expression[]):
   return {
     type: 'bool',
     at: name.at,
-    evaluate: (values) => method(String(target.evaluate(values)), String(argument.evaluate(values))),
+    evaluate: combineResults(target, argument, (text, part) => method(String(text), String(part))),
   }
 }
 
@@ -95,7 +93,7 @@ function callTimeMethod({ text, at }: Token, target: Expression, args: Expressio
   const name = argument ? String(argument.literal) : 'UTC'
   const zone = findZone(name)
   if (!zone) throw new CelError(`unknown time zone ${JSON.stringify(name.slice(0, 50))}`, argument?.at ?? at)
-  return { type: 'int', at, evaluate: (values) => readTimePart(zone, part, Number(target.evaluate(values))) }
+  return { type: 'int', at, evaluate: mapResult(target, (time) => readTimePart(zone, part, Number(time))) }
 }
 
 type CreateCall = (argument: Expression, at: number) => Expression | null
@@ -105,7 +103,7 @@ const functions: Record<string, { takes: string; create: CreateCall }> = {
     takes: 'one string or list',
     create: (argument, at) =>
       ['string', 'list', 'map'].includes(argument.type)
-        ? { type: 'int', at, evaluate: (values) => sizeOf(argument.evaluate(values)) }
+        ? { type: 'int', at, evaluate: mapResult(argument, sizeOf) }
         : null,
   },
   has: {
@@ -115,9 +113,7 @@ const functions: Record<string, { takes: string; create: CreateCall }> = {
   int: {
     takes: 'one string',
     create: (argument, at) =>
-      argument.type === 'string'
-        ? { type: 'int', at, evaluate: (values) => toInteger(String(argument.evaluate(values))) }
-        : null,
+      argument.type === 'string' ? { type: 'int', at, evaluate: mapResult(argument, toInteger) } : null,
   },
   timestamp: {
     takes: "the text of a time, such as '2030-01-31T18:00:00Z'",
@@ -137,14 +133,13 @@ export function callFunction(name: Token, args: Expression[]): Expression {
   return call
 }
 
-/** Created once: the stack of an error costs more than a condition. */
+/** Created once: the stack of an error takes longer than a condition. */
 const noIntegerError = new EvaluationError(
   'int() of a text that is not a whole number of at most nine digits',
 )
 
-function toInteger(text: string): number {
-  if (!/^-?[0-9]{1,9}$/.test(text)) throw noIntegerError
-  return Number(text)
+function toInteger(text: Value): number | EvaluationError {
+  return /^-?[0-9]{1,9}$/.test(String(text)) ? Number(text) : noIntegerError
 }
 
 const timestampPattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/

@@ -108,16 +108,8 @@ describe('times', () => {
 })
 
 describe('what cannot be evaluated', () => {
-  const unreadable = {
-    get user(): string {
-      throw new EvaluationError('not kept')
-    },
-  }
   const evaluateUnreadable = (text: string) =>
-    compileCondition(
-      text,
-      variables,
-    )(Object.defineProperties({ ...values }, Object.getOwnPropertyDescriptors(unreadable)))
+    compileCondition(text, variables)({ ...values, user: new EvaluationError('not kept') })
 
   test.each([
     [`user == 'ann' || flag`, true],

@@ -19,7 +19,7 @@ export class NotKeptError extends EvaluationError {
   }
 }
 
-/** Created once: the stack of an error costs more than a condition. */
+/** Created once: the stack of an error takes longer than a condition. */
 const notKept = {
   input_tokens: new NotKeptError('input_tokens'),
   language: new NotKeptError('language'),
@@ -53,19 +53,11 @@ export function describePastRequest({ row, workspace, key, language }: PastReque
     images: row.input_images,
     get input_tokens() {
       // A request that failed has no usage.
-      if (row.usage_source === 'none') throw notKept.input_tokens
-      return countPromptTokens(readUsage(row))
+      return row.usage_source === 'none' ? notKept.input_tokens : countPromptTokens(readUsage(row))
     },
-    get language() {
-      if (language === null) throw notKept.language
-      return language
-    },
-    get tools(): ReadonlySet<string> {
-      throw notKept.tools
-    },
-    get uses_tools(): boolean {
-      throw notKept.uses_tools
-    },
+    language: language ?? notKept.language,
+    tools: notKept.tools,
+    uses_tools: notKept.uses_tools,
   }
 }
 

@@ -184,11 +184,7 @@ describeOnEachDatabase(
         const workspace = await createWorkspace()
         await call('PATCH', `/workspaces/${workspace.id}`, { tags: { set: { cost: 'fixed' } } })
         await create({ when: 'true', then: { tags: { cost: 'free', lane: 'fast' } } })
-        const { body, headers } = await ask(
-          {},
-          { 'x-headgate-tags': 'lane=slow,team=search' },
-          workspace.key,
-        )
+        const { body, headers } = await ask({}, { 'x-headgate-tags': 'lane=slow,team=search' }, workspace.key)
         const record = await call('GET', `/generation?id=${body.id}`)
         expect(record.body.data.tags).toEqual(['cost=fixed', 'lane=fast', 'team=search'])
         expect(headers.get('x-headgate-dropped')).toContain('tag:lane')
