@@ -98,9 +98,15 @@ export function hasItem(value: Value, item: Value): boolean {
 
 /** The number of code points of a string, as CEL defines it, or of the items of a list or map. */
 export function sizeOf(value: Value): number {
-  if (typeof value === 'string') return [...value].length
+  if (typeof value === 'string') return countCodePoints(value)
   if (Array.isArray(value)) return value.length
   return value instanceof Set || value instanceof Map ? value.size : 0
+}
+
+function countCodePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
 }
 
 const noEntries: TextMap = new Map()

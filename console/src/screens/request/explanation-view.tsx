@@ -109,7 +109,7 @@ const outcomes = {
 } as const
 
 function Routing({
-  routing: { candidates, excluded, strategy, params },
+  routing: { candidates, excluded, strategy, params, rule },
 }: {
   routing: NonNullable<Explanation['routing']>
 }) {
@@ -117,6 +117,7 @@ function Routing({
     <Panel title="Candidates">
       <Text size="sm" c="dimmed" pb="xs">
         In the order in which they are tried. Strategy: {strategy}.
+        {rule && ` Routing rule: ${rule.name}.`}
         {Object.keys(params).length > 0 && ` Routing options of the request: ${JSON.stringify(params)}.`}
       </Text>
       <Table.ScrollContainer minWidth={640}>

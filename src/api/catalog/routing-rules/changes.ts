@@ -19,14 +19,14 @@ interface Change {
   record: RecordEvent
 }
 
-interface Place {
+export interface RulePlace {
   organization_id: string
   workspace_id: string | null
 }
 
 export async function createRuleRow(
   { gateway, tx, record }: Change,
-  place: Place,
+  place: RulePlace,
   draft: Omit<RuleDraft, 'workspace_id'>,
 ): Promise<RoutingRuleRow> {
   await lockOrganization(tx, place.organization_id)
@@ -62,7 +62,7 @@ export async function deleteRuleRow(
 export async function assertModelsExist(
   { catalog }: Gateway,
   db: Db,
-  place: Place,
+  place: RulePlace,
   { models = [] }: RuleAction,
   field = 'then.models',
 ): Promise<void> {

@@ -2,22 +2,13 @@ import { z } from 'zod'
 import { scopeOf } from '../../../access/authorize.ts'
 import { resolveCoveredWorkspaces, resolveReachableWorkspace } from '../../../access/reachable-workspace.ts'
 import { type AuditedRequest, transact } from '../../../access/transact.ts'
-import { type LogSelection, listVisibleRequests } from '../../../analytics/request-log/selection.ts'
-import { compileRuleCondition } from '../../../governance/routing-rules/compile.ts'
-import {
-  listRuleRows,
-  loadWorkspaceSlugs,
-  type PlacedRule,
-  RoutingRuleIndex,
-  toRoutingRule,
-} from '../../../governance/routing-rules/store.ts'
+import { listVisibleRequests } from '../../../analytics/request-log/selection.ts'
+import { listRuleRows, type PlacedRule, toRoutingRule } from '../../../governance/routing-rules/store.ts'
 import { defineOperation, type OperationContext } from '../../../http/operation.ts'
-import { assertModelsExist } from './changes.ts'
 import { dryRunTotals } from './dry-run-totals.ts'
-import { RuleExaminer } from './examine.ts'
-import { draftRuleBody } from './record.ts'
+import { type DraftRule, draftRuleBody } from './record.ts'
+import { compileDraft, tryRules } from './try-rules.ts'
 
-const dayMs = 86_400_000
 const maxRequests = 10_000
 
 const dryRunBody = z.strictObject({
@@ -46,37 +37,26 @@ export const dryRunOperation = defineOperation({
   response: z.strictObject({ data: dryRunTotals }),
   handle: async (context) => {
     const { gateway, caller, body } = context
-    const rules = body.rule ? [await compileDraft(context, body.rule)] : await listEnabledRules(context)
-    const selection = await selectRequests(context)
-    const examiner = new RuleExaminer(gateway, {
-      selection,
-      rules: new RoutingRuleIndex(rules, await loadWorkspaceSlugs(gateway.db, caller.organizationId)),
+    const { totals, promptIds } = await tryRules(gateway, {
+      organizationId: caller.organizationId,
+      workspaceIds: await resolveCoveredWorkspaces(gateway.db, context, body.workspace_id),
+      visible: listVisibleRequests(scopeOf(caller, 'generations:read')),
       contents: scopeOf(caller, 'contents:read'),
+      rules: body.rule ? [await readDraft(context, body.rule)] : await listEnabledRules(context),
+      days: body.days,
       maxRequests: body.max_requests,
     })
-    const is_complete = await examiner.run()
-    await recordReading(context, examiner.promptIds, body.workspace_id ?? null)
-    const totals = examiner.totals.toRecord(
-      rules.map(({ rule }) => rule),
-      draftId,
-    )
-    return { data: { from: selection.from ?? '', is_complete, ...totals } }
+    await recordReading(context, promptIds, body.workspace_id ?? null)
+    return { data: totals }
   },
 })
 
-const draftId = ''
-
-async function compileDraft(
-  context: DryRunContext,
-  { name, workspace_id: sentId, when, then }: z.output<typeof draftRuleBody>,
-): Promise<PlacedRule> {
+async function readDraft(context: DryRunContext, draft: DraftRule): Promise<PlacedRule> {
   const { gateway, caller } = context
-  const workspaceId =
+  const sentId = draft.workspace_id
+  const workspace_id =
     sentId == null ? null : (await resolveReachableWorkspace(gateway.db, context, sentId)).id
-  const place = { organization_id: caller.organizationId, workspace_id: workspaceId }
-  await assertModelsExist(gateway, gateway.db, place, then, 'rule.then.models')
-  const condition = compileRuleCondition(when)
-  return { workspaceId, rule: { id: draftId, name: name ?? '', condition, action: then } }
+  return compileDraft(gateway, { organization_id: caller.organizationId, workspace_id }, draft)
 }
 
 async function listEnabledRules({ gateway, caller, scope }: DryRunContext): Promise<PlacedRule[]> {
@@ -89,22 +69,6 @@ async function listEnabledRules({ gateway, caller, scope }: DryRunContext): Prom
 /** Rules of the organization apply in all of its workspaces. */
 function isShown({ everywhere, workspaceIds }: DryRunContext['scope'], id: string | null): boolean {
   return everywhere || id === null || workspaceIds.has(id)
-}
-
-/** The requests with a record that the caller may see. */
-async function selectRequests(context: DryRunContext): Promise<LogSelection> {
-  const { gateway, caller, body } = context
-  const workspaces = await resolveCoveredWorkspaces(gateway.db, context, body.workspace_id)
-  return {
-    organizationId: caller.organizationId,
-    id: null,
-    from: new Date(gateway.clock.now() - body.days * dayMs).toISOString(),
-    to: null,
-    generations: workspaces === null ? [] : [{ columns: ['workspace_id'], values: [...workspaces] }],
-    refused: null,
-    isUnsuccessful: false,
-    visible: listVisibleRequests(scopeOf(caller, 'generations:read')),
-  }
 }
 
 /** Records whose prompts the caller has had examined: an outcome reveals something about them. */

@@ -3,7 +3,7 @@ import type { LogSelection } from '../../../analytics/request-log/selection.ts'
 import type { GenerationRow, LogPosition } from '../../../analytics/request-log/walk.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { findMatch, type RoutingRule } from '../../../governance/routing-rules/rule.ts'
-import { loadWorkspaceSlugs, type RoutingRuleIndex } from '../../../governance/routing-rules/store.ts'
+import type { RoutingRuleIndex } from '../../../governance/routing-rules/store.ts'
 import { isWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { findNestedIds } from '../../../ledger/bill-lines.ts'
 import { TimeSlicer } from '../../../platform/time/time-slicer.ts'
@@ -22,6 +22,8 @@ const maxPromptBytes = 32 * 1024 * 1024
 interface Examination {
   selection: LogSelection
   rules: RoutingRuleIndex
+  /** The slugs of workspaces. */
+  slugs: ReadonlyMap<string, string>
   /** Where the caller may read prompts. */
   contents: Scope
   maxRequests: number
@@ -35,7 +37,6 @@ export class RuleExaminer {
   readonly #slicer = new TimeSlicer()
   readonly #keys = new Map<number, KeyFacts>()
   readonly #promptIds: string[] = []
-  #slugs: ReadonlyMap<string, string> = new Map()
   #promptBytes = 0
 
   constructor(gateway: Gateway, options: Examination) {
@@ -53,7 +54,6 @@ export class RuleExaminer {
     const { selection, maxRequests } = this.#options
     const { db } = this.#gateway
     const endsAt = performance.now() + maxMs
-    this.#slugs = await loadWorkspaceSlugs(db, selection.organizationId)
     for (let start: LogPosition | null = null; ; ) {
       const limit = Math.min(pageSize, maxRequests - this.totals.examined)
       const { entries, last } = await findLogPage(this.#gateway, selection, { limit, start })
@@ -82,7 +82,7 @@ export class RuleExaminer {
   }
 
   #describe(row: GenerationRow): PastRequest {
-    const workspace = (row.workspace_id === null ? null : this.#slugs.get(row.workspace_id)) ?? ''
+    const workspace = (row.workspace_id === null ? null : this.#options.slugs.get(row.workspace_id)) ?? ''
     return { row, workspace, key: this.#keys.get(row.key_id), language: null }
   }
 

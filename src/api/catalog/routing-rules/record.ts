@@ -88,6 +88,8 @@ export const draftRuleBody = z.strictObject({
   then: action,
 })
 
+export type DraftRule = z.output<typeof draftRuleBody>
+
 export const ruleRecord = z
   .strictObject({
     id: z.uuid(),
