@@ -182,7 +182,7 @@ export class AccountCache {
       this.#blockedEndUsers.get(organization_id, organization_id),
       this.#routingRules.get(organization_id, organization_id),
     ])
-    const routingRules = rules && rules.forWorkspace(key.workspace_id)
+    const routingRules = rules?.forWorkspace(key.workspace_id) ?? null
     return { ...(await loadKeyContext(this.#db, key, limits)), blockedEndUsers, routingRules }
   }
 

@@ -11,7 +11,7 @@ import type { Db } from '../../../platform/db/db.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
 import { describeRule, encodeAction, type RuleDraft } from './record.ts'
-import { deleteRule, findLastPosition, insertRule } from './store.ts'
+import { deleteRule, findNextPosition, insertRule } from './store.ts'
 
 interface Change {
   gateway: Gateway
@@ -37,7 +37,7 @@ export async function createRuleRow(
     ...place,
     name: draft.name,
     description: draft.description ?? null,
-    position: draft.position ?? (await findLastPosition(tx, place.organization_id)),
+    position: draft.position ?? (await findNextPosition(tx, place.organization_id)),
     enabled: draft.enabled === false ? 0 : 1,
     condition: draft.when,
     action: encodeAction(draft.then),

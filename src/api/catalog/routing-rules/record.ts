@@ -6,7 +6,7 @@ import { decodeAction, type RoutingRuleRow } from '../../../governance/routing-r
 import { tagValues } from '../../../governance/tags/tag-schema.ts'
 
 const maxModels = 10
-const maxPosition = 1_000_000
+const maxPosition = 1_000_000_000
 
 const condition = z
   .string()
@@ -69,7 +69,7 @@ const changeable = {
     .max(maxPosition)
     .optional()
     .describe(
-      'Rules are tried in ascending order, those of the organization before those of a workspace, and the first that matches applies. Defaults to the last position.',
+      'Rules are tried in ascending order, those of the organization before those of a workspace, and the first that matches applies. Of the same position, the older is first. By default, 10 behind the last one.',
     ),
   enabled: z.boolean().optional().describe('Defaults to true.'),
   when: condition,

@@ -4,6 +4,7 @@ import { createTenant, describeOnEachDatabase } from '../../../../test/support/h
 type Body = Record<string, unknown>
 
 const settings = `
+moderation: { model: sandbox/moderator }
 providers:
   - { slug: local, name: Local, base_url: "http://127.0.0.1:9/v1", dialects: [chat] }
 models:
@@ -90,9 +91,9 @@ describeOnEachDatabase(
         expect(await served()).toBe('sandbox/echo')
         const { body } = await call('GET', '/routing-rules')
         expect(body.data.map(({ name, position }: Body) => [name, position])).toEqual([
-          ['Rule', 0],
           ['Second', 0],
-          ['First', 1],
+          ['Rule', 10],
+          ['First', 20],
         ])
         expect((await call('DELETE', `/routing-rules/${first.id}`)).status).toBe(200)
         expect((await call('GET', `/routing-rules/${first.id}`)).status).toBe(404)
@@ -149,11 +150,12 @@ describeOnEachDatabase(
         expect((await server().call('PATCH', `/routing-rules/${id}`, change)).status).toBe(403)
       })
 
-      test('what a tool or a plugin requests meets no rule', async () => {
-        await create({ when: `model == 'sandbox/moderator'`, then: { reject: { message: 'no' } } })
-        const moderated = { plugins: [{ id: 'moderation', model: 'sandbox/moderator' }] }
-        expect([200, 400, 403]).toContain((await ask(moderated)).status)
-        await server().gateway.db.deleteFrom('routing_rules').execute()
+      test('what a plugin requests meets no rule', async () => {
+        await create({ when: `operation == 'moderations'`, then: { reject: { message: 'no' } } })
+        const input = { model: 'sandbox/moderator', input: 'Hello' }
+        const key = server().own.inferenceKey
+        expect((await server().call('POST', '/moderations', { key, body: input })).status).toBe(403)
+        expect((await ask({ plugins: [{ id: 'moderation' }] })).status).toBe(200)
       })
     })
 

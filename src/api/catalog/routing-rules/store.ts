@@ -37,14 +37,17 @@ function assertReachable(scope: Scope, row: RoutingRuleRow | undefined): Routing
   return row
 }
 
-/** The position behind all rules of the organization. */
-export async function findLastPosition(tx: Db, organizationId: string): Promise<number> {
+/** Room for rules that are added between others. */
+const step = 10
+
+/** A position behind all rules of the organization. */
+export async function findNextPosition(tx: Db, organizationId: string): Promise<number> {
   const row = await tx
     .selectFrom('routing_rules')
     .select((eb) => eb.fn.max('position').as('last'))
     .where('organization_id', '=', organizationId)
     .executeTakeFirst()
-  return row?.last == null ? 0 : Number(row.last) + 1
+  return Number(row?.last ?? 0) + step
 }
 
 export async function insertRule(tx: Db, row: RoutingRuleRow): Promise<void> {
