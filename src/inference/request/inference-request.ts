@@ -21,11 +21,11 @@ import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { RoutingDecision } from '../routing/decide.ts'
 import type { HealthSnapshot } from '../routing/explain.ts'
+import type { AppliedRule } from './applied-rule.ts'
 import type { Attempts } from './attempts.ts'
 import type { ClientFormat } from './client-format.ts'
 import type { ReceivedFacts, RequestContent, RequestSource } from './content.ts'
 import type { RequestOptions } from './options.ts'
-import type { AppliedRule } from './routing-rules.ts'
 import type { RequestWork } from './work.ts'
 
 /** A request whose body has been validated against the schema of its format, but not parsed yet. */

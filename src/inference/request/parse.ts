@@ -20,7 +20,7 @@ import { parseOptions, type RequestOptions } from './options.ts'
 import { resolvePlugins } from './plugins.ts'
 import { expandPreset } from './preset.ts'
 import { shouldLogContent } from './retention.ts'
-import { applyRoutingRules, type RuledOptions } from './routing-rules.ts'
+import { applyRoutingRules } from './routing-rules.ts'
 import { recordSpans } from './spans.ts'
 import { RequestWork } from './work.ts'
 
@@ -77,15 +77,9 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
   const parsed = parseOptions(content.body, httpRequest.headers, keyContext, incoming.tags)
   const at = gateway.clock.now()
-  const isOwn = incoming.isNested === undefined && incoming.tags === undefined
-  const ruled: RuledOptions | null =
-    keyContext.routingRules && isOwn
-      ? applyRoutingRules(
-          gateway,
-          { caller, region, format, content, options: parsed, at },
-          { rules: keyContext.routingRules, tagRules: keyContext.tagRules, headers: httpRequest.headers },
-        )
-      : null
+  const { routingRules } = keyContext
+  const received = { incoming, format, content, options: parsed, at }
+  const ruled = routingRules && applyRoutingRules(gateway, received, routingRules, keyContext.tagRules)
   const named = ruled?.options ?? parsed
   const hasNames = keyContext.aliases !== null || gateway.catalog.retiring.size > 0
   const options = hasNames ? resolveModels(gateway, named, keyContext) : named

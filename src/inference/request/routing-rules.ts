@@ -1,4 +1,3 @@
-import type { KeyContext } from '../../gateway/account-cache.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import {
   findMatch,
@@ -9,44 +8,39 @@ import {
 import { addSetTags, type TagRules } from '../../governance/tags/rules.ts'
 import { splitTag, TagList } from '../../governance/tags/tag.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
+import type { AppliedRule } from './applied-rule.ts'
 import { parseAttemptOptions, timeoutHeader } from './attempt-options.ts'
-import type { RequestState, Unguarded } from './inference-request.ts'
+import type { IncomingRequest, RequestState, Unguarded } from './inference-request.ts'
 import type { RequestOptions } from './options.ts'
 import { describeRequest, type RuledRequest } from './rule-facts.ts'
 import { combinePreferences } from './rule-preferences.ts'
 
-/** The routing rule that a request met. */
-export interface AppliedRule {
-  id: string
-  name: string
-  /** The model that the client requested. */
-  requested: string
-  hasModels: boolean
-  /** The message for the client of a request that it rejects. */
-  rejection: string | null
-}
-
 export interface RuledOptions {
   options: RequestOptions
-  rule: AppliedRule | null
+  rule: AppliedRule
 }
 
-interface RuleContext extends Pick<KeyContext, 'tagRules'> {
-  headers: Headers
-  rules: WorkspaceRules
+/** A request of a client, or of a plugin or tool. */
+interface ReceivedRequest extends Pick<RuledRequest, 'format' | 'content' | 'options' | 'at'> {
+  incoming: Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'isNested' | 'tags'>
 }
 
-/** Applies the first rule that a request meets. The names that it puts into the request are resolved afterwards. */
+/**
+ * Applies the first rule that a request meets; null if it meets none. The names that it puts into the request are
+ * resolved afterwards. What a plugin or a tool requests meets none: the request that it works for did.
+ */
 export function applyRoutingRules(
   gateway: Gateway,
-  request: Omit<RuledRequest, 'workspace'>,
-  { rules: { workspace, rules }, tagRules, headers }: RuleContext,
-): RuledOptions {
-  const { options } = request
-  const rule = findMatch(rules, describeRequest({ ...request, workspace }), (failed, error) =>
-    reportFailure(gateway, failed, error),
-  )
-  if (!rule) return { options, rule: null }
+  { incoming, ...received }: ReceivedRequest,
+  { workspace, rules }: WorkspaceRules,
+  tagRules: TagRules | null,
+): RuledOptions | null {
+  const { caller, region, httpRequest, isNested, tags } = incoming
+  if (isNested || tags) return null
+  const facts = describeRequest({ caller, region, workspace, ...received })
+  const rule = findMatch(rules, facts, (failed, error) => reportFailure(gateway, failed, error))
+  if (!rule) return null
+  const { options } = received
   const { id, name, action } = rule
   gateway.metrics.recordRoutingRule(action.reject ? 'rejected' : 'applied')
   const applied = {
@@ -56,14 +50,15 @@ export function applyRoutingRules(
     hasModels: action.models !== undefined,
     rejection: action.reject?.message ?? null,
   }
-  return { options: changeOptions(gateway, options, action, { tagRules, headers }), rule: applied }
+  const changed = changeOptions(gateway, options, action, { tagRules, headers: httpRequest.headers })
+  return { options: changed, rule: applied }
 }
 
 function changeOptions(
   { catalog }: Gateway,
   options: RequestOptions,
   { models, provider, tags }: RuleAction,
-  { tagRules, headers }: Omit<RuleContext, 'rules'>,
+  { tagRules, headers }: { tagRules: TagRules | null; headers: Headers },
 ): RequestOptions {
   const changed = { ...options }
   if (models) {

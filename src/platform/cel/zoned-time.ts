@@ -11,7 +11,7 @@ type TimePart = (typeof timeParts)[number]
 
 interface Zone {
   format: Intl.DateTimeFormat
-  /** The parts of the last minute that was asked for: conditions ask for several of one time. */
+  /** The parts of the last minute that was read: conditions read several of one time. */
   minute: number
   parts: Record<TimePart, number>
 }

@@ -54,7 +54,7 @@ function indexWords(): ReadonlyMap<string, readonly string[]> {
 }
 
 /**
- * The language of a text as an ISO 639-1 code, or the empty text if it cannot be told: by its script, and in Latin
+ * The language of a text as an ISO 639-1 code, or the empty text if it is not clear: by its script, and in Latin
  * script by its most frequent words.
  */
 export function detectLanguage(text: string): string {

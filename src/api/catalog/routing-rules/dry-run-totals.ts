@@ -32,7 +32,7 @@ export const dryRunTotals = z
     matched: z.int(),
     rejected: z.int(),
     undecided: z.int(),
-    not_kept: z
+    not_recorded: z
       .array(z.strictObject({ variable: z.string(), requests: z.int() }))
       .describe('The variables because of which requests are undecided.'),
     rules: z.array(ruleTotals).describe('In the order they are tried.'),
@@ -110,7 +110,7 @@ export class TotalsBuilder {
       matched: this.#matched,
       rejected: this.#rejected,
       undecided: this.#undecided,
-      not_kept: [...this.#variables].map(([variable, requests]) => ({ variable, requests })),
+      not_recorded: [...this.#variables].map(([variable, requests]) => ({ variable, requests })),
       rules: rules.map(({ id, name, action }) => {
         const counts = this.#countsOf(id)
         const rejected = action.reject ? counts.matched : 0

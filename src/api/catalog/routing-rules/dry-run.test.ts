@@ -89,13 +89,13 @@ describeOnEachDatabase('dry runs of routing rules', (server) => {
       examined: 4,
       matched: 1,
       undecided: 2,
-      not_kept: [{ variable: 'language', requests: 2 }],
+      not_recorded: [{ variable: 'language', requests: 2 }],
     })
     expect(await run(`language == 'de' || end_user == 'ann'`)).toMatchObject({ matched: 2, undecided: 1 })
     expect(await run(`end_user == 'ann' && 'search' in tools`)).toMatchObject({
       matched: 0,
       undecided: 1,
-      not_kept: [{ variable: 'tools', requests: 1 }],
+      not_recorded: [{ variable: 'tools', requests: 1 }],
     })
     expect(await run(`uses_tools && false`)).toMatchObject({ matched: 0, undecided: 0 })
     const { body } = await server().call('GET', '/audit?action=content.read', { key: tenant.managementKey })

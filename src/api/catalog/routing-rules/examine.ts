@@ -9,7 +9,12 @@ import { findNestedIds } from '../../../ledger/bill-lines.ts'
 import { TimeSlicer } from '../../../platform/time/time-slicer.ts'
 import { readPrompts } from '../../../storage/stored-contents.ts'
 import { type Outcome, TotalsBuilder } from './dry-run-totals.ts'
-import { describePastRequest, detectStoredLanguage, NotKeptError, type PastRequest } from './past-facts.ts'
+import {
+  describePastRequest,
+  detectStoredLanguage,
+  NotRecordedError,
+  type PastRequest,
+} from './past-facts.ts'
 import { type KeyFacts, loadKeyFacts } from './store.ts'
 
 const pageSize = 500
@@ -127,7 +132,7 @@ export class RuleExaminer {
     const rules = this.#options.rules.forWorkspace(request.row.workspace_id)?.rules ?? []
     const failed: RoutingRule[] = []
     const onFailure = (rule: RoutingRule, error: unknown) => {
-      if (error instanceof NotKeptError) throw new UndecidedError(rule, error.variable)
+      if (error instanceof NotRecordedError) throw new UndecidedError(rule, error.variable)
       failed.push(rule)
     }
     try {

@@ -10,7 +10,7 @@ import { asObject, asObjects, asString, type JsonObject } from '../../../platfor
 import { detectLanguage } from '../../../platform/text/language.ts'
 
 /** A condition reads what is not on record. */
-export class NotKeptError extends EvaluationError {
+export class NotRecordedError extends EvaluationError {
   readonly variable: RuleVariable
 
   constructor(variable: RuleVariable) {
@@ -20,11 +20,11 @@ export class NotKeptError extends EvaluationError {
 }
 
 /** Created once: the stack of an error takes longer than a condition. */
-const notKept = {
-  input_tokens: new NotKeptError('input_tokens'),
-  language: new NotKeptError('language'),
-  tools: new NotKeptError('tools'),
-  uses_tools: new NotKeptError('uses_tools'),
+const notRecorded = {
+  input_tokens: new NotRecordedError('input_tokens'),
+  language: new NotRecordedError('language'),
+  tools: new NotRecordedError('tools'),
+  uses_tools: new NotRecordedError('uses_tools'),
 }
 
 /** What rules read of a request that has ended, besides its record. */
@@ -53,11 +53,11 @@ export function describePastRequest({ row, workspace, key, language }: PastReque
     images: row.input_images,
     get input_tokens() {
       // A request that failed has no usage.
-      return row.usage_source === 'none' ? notKept.input_tokens : countPromptTokens(readUsage(row))
+      return row.usage_source === 'none' ? notRecorded.input_tokens : countPromptTokens(readUsage(row))
     },
-    language: language ?? notKept.language,
-    tools: notKept.tools,
-    uses_tools: notKept.uses_tools,
+    language: language ?? notRecorded.language,
+    tools: notRecorded.tools,
+    uses_tools: notRecorded.uses_tools,
   }
 }
 
