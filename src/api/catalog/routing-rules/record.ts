@@ -4,6 +4,7 @@ import { findConditionProblem, maxConditionLength } from '../../../governance/ro
 import type { RuleAction } from '../../../governance/routing-rules/rule.ts'
 import { decodeAction, type RoutingRuleRow } from '../../../governance/routing-rules/store.ts'
 import { tagValues } from '../../../governance/tags/tag-schema.ts'
+import { nameField } from '../../../platform/validation/name-schema.ts'
 
 const maxModels = 10
 const maxPosition = 1_000_000_000
@@ -38,7 +39,7 @@ const action = z
       .optional()
       .describe('Tags that the request gets, instead of what the client sent by these names.'),
     reject: z
-      .strictObject({ message: z.string().trim().min(1).max(500) })
+      .strictObject({ message: nameField(500) })
       .optional()
       .describe('Rejects the request with this message. Cannot be combined with the other fields.'),
   })
@@ -61,7 +62,7 @@ const workspaceId = z
   .describe('The workspace whose requests it is for. Without it, those of the whole organization.')
 
 const changeable = {
-  name: z.string().trim().min(1).max(100),
+  name: nameField(100),
   description: z.string().max(1000).nullish(),
   position: z
     .int()

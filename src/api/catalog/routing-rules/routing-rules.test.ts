@@ -190,6 +190,8 @@ describeOnEachDatabase(
         ['an unknown action', { then: { redirect: 'x' } }, 'then.redirect'],
         ['a negative position', { position: -1 }, 'position'],
         ['an empty name', { name: '' }, 'name'],
+        ['a name of two lines', { name: 'a\nb' }, 'name'],
+        ['a message of two lines', { then: { reject: { message: 'a\r\nb' } } }, 'then.reject.message'],
       ])('%s', async (_, change, field) => {
         const { status, body } = await call('POST', '/routing-rules', { ...rule, ...change })
         expect({ status, message: body.error?.message }).toMatchObject({
@@ -203,6 +205,16 @@ describeOnEachDatabase(
           expect(tried.body.error.message).toStartWith(`rule.${field}`)
         }
       })
+    })
+
+    test('texts that PostgreSQL cannot store are not a failure of the server', async () => {
+      const rule = { name: 'r', when: `end_user == 'a\0b'`, then: toReasoner }
+      expect((await call('POST', '/routing-rules', rule)).status).toBe(400)
+      const described = { ...rule, when: 'true', description: 'a\0b' }
+      expect((await call('POST', '/routing-rules', described)).status).toBe(400)
+      const preferring = { ...rule, when: 'true', then: { provider: { only: ['a\0b', '\ud800'] } } }
+      expect((await call('POST', '/routing-rules', preferring)).status).toBeLessThan(500)
+      expect((await ask()).status).not.toBe(500)
     })
 
     test('409 beyond a hundred rules', async () => {
