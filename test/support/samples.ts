@@ -330,8 +330,8 @@ async function createAliasPath(call: TenantCall): Promise<string> {
   return `/model-aliases/${(await call('POST', '/model-aliases', { body })).body.data.id}`
 }
 
-async function createRoutingRulePath(call: TenantCall): Promise<string> {
-  const body = { name: uniqueName('rule'), ...rejectingRule }
+async function createRoutingRulePath({ workspace }: Tenant, call: TenantCall): Promise<string> {
+  const body = { name: uniqueName('rule'), workspace_id: workspace.id, ...rejectingRule }
   return `/routing-rules/${(await call('POST', '/routing-rules', { body })).body.data.id}`
 }
 
@@ -916,14 +916,15 @@ export const samples: Record<string, SampleFactory> = {
     ownedSample(await createAliasPath(call), { models: ['sandbox/reasoner'] }),
   deleteModelAlias: async (_, call) => ownedSample(await createAliasPath(call)),
   listRoutingRules: fixedSample('/routing-rules'),
-  createRoutingRule: async () => ({
+  createRoutingRule: async ({ workspace }) => ({
     path: '/routing-rules',
-    body: { name: uniqueName('rule'), ...rejectingRule },
+    body: { name: uniqueName('rule'), workspace_id: workspace.id, ...rejectingRule },
   }),
   dryRunRoutingRules: fixedSample('/routing-rules/dry-run', { rule: rejectingRule, max_requests: 10 }),
-  getRoutingRule: async (_, call) => ownedSample(await createRoutingRulePath(call)),
-  updateRoutingRule: async (_, call) => ownedSample(await createRoutingRulePath(call), { enabled: false }),
-  deleteRoutingRule: async (_, call) => ownedSample(await createRoutingRulePath(call)),
+  getRoutingRule: async (tenant, call) => ownedSample(await createRoutingRulePath(tenant, call)),
+  updateRoutingRule: async (tenant, call) =>
+    ownedSample(await createRoutingRulePath(tenant, call), { enabled: false }),
+  deleteRoutingRule: async (tenant, call) => ownedSample(await createRoutingRulePath(tenant, call)),
   listCatalogueProviders: fixedSample('/catalogue/providers'),
   getCatalogueProvider: fixedSample('/catalogue/providers/sandbox'),
   putCatalogueProvider: async () => ({

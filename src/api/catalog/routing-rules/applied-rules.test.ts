@@ -190,6 +190,33 @@ describeOnEachDatabase(
         expect(headers.get('x-headgate-dropped')).toContain('tag:lane')
       })
 
+      test('limits count the tags of a rule', async () => {
+        const limit = { name: 'Slow', measure: 'requests', window: 'month', amount: 1 }
+        const created = await call('POST', '/limits', { ...limit, match: { tags: ['pace=slow'] } })
+        await create({ when: `end_user == 'bulk'`, then: { tags: { pace: 'slow' } } })
+        expect((await ask({ user: 'bulk' })).status).toBe(200)
+        expect((await ask({ user: 'bulk' })).status).toBe(429)
+        expect((await ask({ user: 'other' })).status).toBe(200)
+        await call('DELETE', `/limits/${created.body.data.id}`)
+      })
+
+      test('a streamed reply', async () => {
+        await create({ name: 'Streams', when: 'stream', then: toReasoner })
+        const response = await fetch(`${server().url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${server().own.inferenceKey}`,
+            'content-type': 'application/json',
+          },
+          body: JSON.stringify({
+            model: 'sandbox/echo',
+            stream: true,
+            messages: [{ role: 'user', content: 'Hello' }],
+          }),
+        })
+        expect(await response.text()).toContain('"model":"sandbox/reasoner"')
+      })
+
       test('a rejected request is 403 with the message, and on record', async () => {
         const { id } = await create({
           name: 'No nights',
