@@ -33,8 +33,10 @@ describe.each(databaseKinds)('limits of headgate.yaml (%s)', (kind) => {
     await Bun.write(findSettingsPath(server.gateway.config.environment) ?? '', text)
     await reloadGateway(server.gateway)
   }
-  const list = async (): Promise<Declared[]> =>
-    (await server.call('GET', '/limits?source=settings')).body.data
+  const list = async (): Promise<Declared[]> => {
+    const { body } = await server.call('GET', '/limits?source=settings')
+    return body.data.toSorted((a: Declared, b: Declared) => a.name.localeCompare(b.name))
+  }
   const listTiers = async () => (await server.call('GET', '/tiers')).body.data
   const findOne = async (name: string) => (await list()).find((limit) => limit.name === name)
   const listActions = async (): Promise<string[]> =>
