@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { routerStrategies } from '../../../catalog/router-models.ts'
+import { splitChoices } from '../../../catalog/split-schema.ts'
 import { chat } from '../../../formats/chat/chat.ts'
 import { dataRegions } from '../../../formats/vocabulary.ts'
 import { hitRecord } from '../../../governance/guardrail-hits.ts'
@@ -100,6 +101,11 @@ const quote = z
       excluded: z.array(excluded),
     }),
     params: z.looseObject({}).optional().describe('The routing options of the request.'),
+    splits: splitChoices
+      .optional()
+      .describe(
+        'The targets that would be chosen for an alias with weights. Without an id of a session or end user, they differ from request to request.',
+      ),
     pipeline: z
       .array(stage)
       .optional()
