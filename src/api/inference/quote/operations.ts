@@ -87,6 +87,14 @@ const stage = z.strictObject({
   guardrail_scope: z.string().optional(),
 })
 
+const expiration = z.strictObject({
+  name: z.string(),
+  type: z.enum(['alias', 'model']),
+  expires_at: z.string(),
+  replacement: z.string().nullable(),
+  is_expired: z.boolean(),
+})
+
 const quote = z
   .strictObject({
     requested: z.string(),
@@ -101,6 +109,11 @@ const quote = z
       excluded: z.array(excluded),
     }),
     params: z.looseObject({}).optional().describe('The routing options of the request.'),
+    expirations: z
+      .array(expiration)
+      .readonly()
+      .optional()
+      .describe('Models and aliases of the request that expire, or have moved to their replacement.'),
     splits: splitChoices
       .optional()
       .describe(
