@@ -16,6 +16,8 @@ export interface NameNotice {
 }
 
 export interface ResolvedNames {
+  /** The first name, as the request has it. */
+  requested: string
   models: string[]
   notices: NameNotice[]
   /** The targets that were chosen for the first name; absent if it is not divided. */
@@ -61,7 +63,8 @@ export function resolveNames(names: readonly string[], context: NameContext): Re
     else for (const model of resolved) models.add(model + suffix)
   }
   if (notices.length === 0) return null
-  return { models: [...models], notices, ...(splits.length > 0 && { splits }) }
+  const [requested = ''] = names
+  return { requested, models: [...models], notices, ...(splits.length > 0 && { splits }) }
 }
 
 /** The models of a name; undefined if it is its own. */

@@ -25,6 +25,8 @@ import {
 export interface RequestOptions {
   /** Slugs, in the order they are tried. */
   models: string[]
+  /** The first name of the request, if names of it were aliases, or of expired models. */
+  requested?: string
   /** Names that were aliases, or of expired models. */
   notices?: readonly NameNotice[]
   /** The targets that were chosen for an alias that divides its requests. */
