@@ -179,6 +179,8 @@ export interface LimitTierTable {
   description: string | null
   /** The tier of new keys that name none; one in an organization. */
   is_default: Flag
+  /** 1: headgate.yaml declares it. */
+  from_settings: Flag
   created_at: string
   updated_at: string
 }
@@ -205,6 +207,8 @@ export interface LimitTable {
   models: string
   providers: string
   per: string
+  /** 1: headgate.yaml declares it. */
+  from_settings: Flag
   created_at: string
   updated_at: string
 }
