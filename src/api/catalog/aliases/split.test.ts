@@ -10,6 +10,9 @@ models:
   - id: acme/broken
     name: Broken
     endpoints: [{ provider: local, upstream_model: broken, pricing: { prompt: "0", completion: "0" } }]
+  - id: acme/cheap
+    name: Cheap
+    endpoints: [{ provider: sandbox, upstream_model: echo, pricing: { prompt: "0", completion: "0" } }]
 `
 
 describeOnEachDatabase(
@@ -147,6 +150,18 @@ describeOnEachDatabase(
       expect(await recordOf(failed)).toMatchObject({ tags: ['canary=true'] })
     })
 
+    test('the chosen target comes first, also when a request sorts the endpoints of all models', async () => {
+      const targets = [
+        { model: a, weight: 1 },
+        { model: 'acme/cheap', weight: 0 },
+      ]
+      await create({ name: 'support', targets })
+      const provider = { sort: { by: 'price', partition: 'none' } }
+      expect((await ask({ provider })).body.model).toBe(a)
+      await create({ name: 'group', models: [a, 'acme/cheap'] })
+      expect((await ask({ model: 'group', provider })).body.model).toBe('acme/cheap')
+    })
+
     test('a quote has the target of the session', async () => {
       await create({ name: 'support', targets: halves })
       for (const session_id of sessions.slice(0, 4)) {
@@ -187,6 +202,35 @@ describeOnEachDatabase(
       expect((await recordOf(fixed)).tags).toEqual(['arm=fixed', 'team=x'])
       expect(fixed.body.service_metadata.splits).toMatchObject([{ tag: 'arm=a' }])
       await call('PATCH', key, { tags: null })
+    })
+
+    test('a limit of a tag limits the requests of a target', async () => {
+      await create({ name: 'support', targets: halves })
+      const limit = await call('POST', '/limits', {
+        ...{ name: 'Canary', measure: 'requests', window: 'day', amount: 2, match: { tags: ['arm=b'] } },
+      })
+      expect(limit.status).toBe(201)
+      const arms: [string, number][] = []
+      for (const session_id of sessions.slice(0, 20)) {
+        const { status, body } = await ask({ session_id })
+        arms.push([status === 200 ? body.service_metadata.splits[0].tag : 'rejected', status])
+      }
+      const count = (tag: string) => arms.filter(([arm]) => arm === tag).length
+      expect(count('arm=b')).toBe(2)
+      expect(count('arm=a')).toBeGreaterThan(2)
+      expect(new Set(arms.filter(([arm]) => arm === 'rejected').map(([, status]) => status))).toEqual(
+        new Set([429]),
+      )
+      await call('DELETE', `/limits/${limit.body.data.id}`)
+    })
+
+    test('requests for embeddings are divided too', async () => {
+      const model = 'sandbox/embedder'
+      await create({ name: 'vectors', targets: [{ model, weight: 1, tag: 'arm=a' }] })
+      const body = { model: 'vectors', input: 'Hello' }
+      const reply = await server().call('POST', '/embeddings', { key: server().own.inferenceKey, body })
+      expect(reply.body.model).toBe(model)
+      expect((await recordOf(reply)).tags).toEqual(['arm=a'])
     })
 
     test('a target may be an alias, which divides its requests again', async () => {
