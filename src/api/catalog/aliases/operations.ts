@@ -49,7 +49,7 @@ const createModelAlias = defineOperation({
   tag,
   summary: 'Creates a name for a model, or for a group of models.',
   description:
-    'Requests that name the alias reach its models, in their order. In `allowed_models` and `ignored_models` of a guardrail, `@name` stands for all of them. A name of a workspace takes precedence over one of the organization.',
+    'Requests that name the alias reach its models, in their order, or one of its targets, by their weights. In `allowed_models` and `ignored_models` of a guardrail, `@name` stands for all of them. A name of a workspace takes precedence over one of the organization.',
   permission: 'model_aliases:write',
   body: createBody,
   status: 201,
