@@ -1539,6 +1539,8 @@ export interface ModelAliasTable {
   name: string
   /** The models that it stands for, in the order they are tried, in JSON. */
   models: string
+  /** Targets with weights, among which requests are divided, in JSON; null: the models are tried in their order. */
+  split: string | null
   /** What it stands for in the rules of guardrails, in JSON. */
   rules: string
   /** When requests move to the replacement. */

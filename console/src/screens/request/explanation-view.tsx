@@ -109,8 +109,10 @@ const outcomes = {
   not_tried: { label: 'not needed', color: 'gray' },
 } as const
 
+const splitUnits = { session: 'session', user: 'end user', request: 'request' } as const
+
 function Routing({
-  routing: { candidates, excluded, strategy, params },
+  routing: { candidates, excluded, strategy, params, splits },
 }: {
   routing: NonNullable<Explanation['routing']>
 }) {
@@ -120,6 +122,11 @@ function Routing({
         In the order in which they are tried. Strategy: {strategy}.
         {Object.keys(params).length > 0 && ` Routing options of the request: ${JSON.stringify(params)}.`}
       </Text>
+      {splits.map(({ alias, model, tag, split_by }) => (
+        <Text key={alias} size="sm" c="dimmed" pb="xs">
+          {alias} chose {model} by {splitUnits[split_by]}. Tag of the request: {tag}.
+        </Text>
+      ))}
       <Table.ScrollContainer minWidth={640}>
         <Table>
           <Table.Thead>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { RefusedRow } from '../../../analytics/request-log/walk.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
+import { splitChoices } from '../../../catalog/split-schema.ts'
 import type { FailureKind } from '../../../formats/call/failure.ts'
 import { type HitRow, hitRecord, toHitRecord } from '../../../governance/guardrail-hits.ts'
 import { decodeAmount } from '../../../governance/limits/limit-fields.ts'
@@ -93,6 +94,7 @@ export const explanationRecord = z
       .strictObject({
         strategy: z.string(),
         params: z.looseObject({}).describe('The routing options of the request.'),
+        splits: splitChoices.describe('The targets that were chosen for an alias with weights.'),
         candidates: z.array(candidate),
         excluded: z.array(excluded),
       })
@@ -189,12 +191,13 @@ export function explainGeneration(
 type Attempt = z.input<typeof attempt>
 
 function describeRouting(
-  { strategy, params, endpoints }: RecordedPlan,
+  { strategy, params, splits = [], endpoints }: RecordedPlan,
   attempts: readonly Attempt[],
 ): NonNullable<Explanation['routing']> {
   return {
     strategy,
     params: params ?? {},
+    splits: [...splits],
     candidates: endpoints.available.map(({ selected: _, health: _unknown, ...endpoint }) => ({
       ...endpoint,
       outcome: findOutcome(endpoint, attempts),

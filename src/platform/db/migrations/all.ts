@@ -62,6 +62,7 @@ import { tagRules } from './073-tag-rules.ts'
 import { modelAliases } from './074-model-aliases.ts'
 import { modelLists } from './075-model-lists.ts'
 import { blockedEndUsers } from './076-blocked-end-users.ts'
+import { aliasTargets } from './077-alias-targets.ts'
 import { settingsLimits } from './083-settings-limits.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
@@ -131,5 +132,6 @@ export const migrations: Record<string, SchemaMigration> = {
   '074-model-aliases': modelAliases,
   '075-model-lists': modelLists,
   '076-blocked-end-users': blockedEndUsers,
+  '077-alias-targets': aliasTargets,
   '083-settings-limits': settingsLimits,
 }
