@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { readCodeBlocks } from './support/deliver.ts'
 import { startTestServer, type TestServer } from './support/harness.ts'
 
@@ -18,10 +18,10 @@ curl() { command curl -w '%{stderr}status %{http_code}\\n' "$@"; }
 
 describe('the commands of', () => {
   let server: TestServer
-  beforeAll(async () => {
+  beforeEach(async () => {
     server = await startTestServer('sqlite')
   })
-  afterAll(() => server.stop())
+  afterEach(() => server.stop())
 
   test.each(Object.entries(pages))('docs/%s.md', async (page, { errors = [] }) => {
     const blocks = (await readCodeBlocks(`docs/${page}.md`, 'sh')).filter((block) => !block.includes('npm '))
