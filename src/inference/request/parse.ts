@@ -22,6 +22,7 @@ import { expandPreset } from './preset.ts'
 import { shouldLogContent } from './retention.ts'
 import { applyRoutingRules } from './routing-rules.ts'
 import { recordSpans } from './spans.ts'
+import { tagTargets } from './tags.ts'
 import { RequestWork } from './work.ts'
 
 export function newGenerationId(): string {
@@ -82,7 +83,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   const ruled = routingRules && applyRoutingRules(gateway, received, routingRules, keyContext.tagRules)
   const named = ruled?.options ?? parsed
   const hasNames = keyContext.aliases !== null || gateway.catalog.retiring.size > 0
-  const options = hasNames ? resolveModels(gateway, named, keyContext) : named
+  const options = hasNames ? resolveModels(gateway, named, keyContext, id) : named
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
@@ -133,10 +134,14 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
 function resolveModels(
   { catalog, clock }: Gateway,
   options: RequestOptions,
-  { aliases }: KeyContext,
+  { aliases, tagRules }: KeyContext,
+  id: string,
 ): RequestOptions {
-  const named = resolveNames(options.models, { catalog, aliases, now: clock.now() })
-  return named ? { ...options, ...named } : options
+  const ids = { session: options.sessionId, user: options.user, request: id }
+  const named = resolveNames(options.models, { catalog, aliases, now: clock.now(), ids })
+  if (!named) return options
+  const resolved = { ...options, ...named }
+  return named.splits ? { ...resolved, ...tagTargets(options, named.splits, tagRules) } : resolved
 }
 
 function resolveWork(

@@ -91,6 +91,7 @@ function decide(
     isAlias: false,
     rule: null,
     expirations: [],
+    splits: [],
     region: 'global',
     params: {},
     healthSnapshot: snapshot,
