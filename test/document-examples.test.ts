@@ -9,6 +9,7 @@ const pages: Record<string, { errors?: number[] }> = {
   'end-users': {},
   routing: { errors: [408, 503] },
   'model-aliases': {},
+  'routing-rules': { errors: [403] },
 }
 
 /** Writes the status of each request to the standard error, where no pipe takes it. */

@@ -21,13 +21,14 @@ export interface RuledRequest {
 /** The variables of conditions. What takes work is computed when a condition first reads it. */
 export function describeRequest(request: RuledRequest): RuleFacts {
   const { caller, region, format, content, options, workspace, at } = request
-  const { tools, language, images } = createContentFacts(content)
+  const { tools, language, images, inputTokens } = createContentFacts(content)
+  const tags = once(() => toTagMap(options.tags))
   return {
     model: options.models[0] ?? '',
     operation: format.task,
     stream: content.stream,
     get tags() {
-      return toTagMap(options.tags)
+      return tags()
     },
     end_user: options.user ?? '',
     workspace,
@@ -37,7 +38,7 @@ export function describeRequest(request: RuledRequest): RuleFacts {
     region,
     time: at,
     get input_tokens() {
-      return content.promptTokens
+      return inputTokens()
     },
     get images() {
       return images()
@@ -65,6 +66,7 @@ function once<T>(compute: () => T): () => T {
 
 function createContentFacts(content: MeasuredContent) {
   return {
+    inputTokens: once(() => content.promptTokens),
     tools: once(() => (content.plain ? noTools : listToolNames(content.call.tools))),
     language: once(() => detectLanguage(readLastUserStart(content.call.messages))),
     images: once(() => (content.plain ? 0 : countImages(content.call.messages))),
