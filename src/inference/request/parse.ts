@@ -74,7 +74,9 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   { startedAt, keyContext, format, content, presetId }: Parsed<F, C>,
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
-  const parsed = parseOptions(content.body, httpRequest.headers, keyContext, incoming.tags)
+  const { priority } = incoming
+  const defaults = priority ? { ...keyContext, priority } : keyContext
+  const parsed = parseOptions(content.body, httpRequest.headers, defaults, incoming.tags)
   const hasNames = keyContext.aliases !== null || gateway.catalog.retiring.size > 0
   const options = hasNames ? resolveModels(gateway, parsed, keyContext) : parsed
   const { destinations, logging } = keyContext

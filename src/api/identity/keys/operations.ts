@@ -35,6 +35,7 @@ import {
   requireChangeableKey,
   requireKey,
 } from './find.ts'
+import { priorityBody, resolvePriority } from './priority.ts'
 import { currentKey, keyRecord, limitReset, toKeyRecord, toLimitFields, toUsageFields } from './record.ts'
 import { rotateApiKey } from './rotate.ts'
 import { isWorkspaceDeleted, listKeys, type VisibleKeys } from './store.ts'
@@ -64,6 +65,7 @@ const createBody = z.strictObject({
   workspace_id: z.uuid().optional(),
   creator_user_id: z.string().min(1).nullish(),
   tier: tierName.nullish(),
+  ...priorityBody,
   external: z.strictObject({ user: lineField(256), api_key: partnerSecret.optional() }).optional(),
 })
 
@@ -74,6 +76,7 @@ const updateBody = z.strictObject({
   limit_reset: limitReset.nullish(),
   include_byok_in_limit: z.boolean().optional(),
   tier: tierName.nullish(),
+  ...priorityBody,
   tags: tagRulesBody.nullish().describe('Rules about the tags of its requests; null removes them.'),
 })
 
@@ -106,6 +109,8 @@ const getCurrentKey = defineOperation({
         workspace_id: (await isWorkspaceDeleted(gateway.db, caller.key.workspace_id))
           ? null
           : caller.key.workspace_id,
+        priority: caller.key.priority,
+        max_priority: caller.key.max_priority,
         allowed_data_regions: await resolveAllowedRegions(gateway, caller.key),
         free_model_daily_requests: { limit: freeLimit, remaining: Math.max(0, freeLimit - used), used },
         rate_limit: { interval: '10s', note: 'Deprecated; ignore it.', requests: -1 },
@@ -173,6 +178,7 @@ const createApiKey = defineOperation({
     const { gateway, caller, scope, body } = request
     rejectPastExpiry(gateway, body.expires_at)
     const workspace = await resolveWorkspace(gateway.db, caller.organizationId, body.workspace_id)
+    const { priority, max_priority } = resolvePriority(scope, workspace.id, body)
     const creatorUserId = await resolveCreator(gateway, caller, body.creator_user_id)
     assertWithinScope(scope, { workspaceId: workspace.id, ownerId: creatorUserId })
     const input: NewKey = {
@@ -186,6 +192,8 @@ const createApiKey = defineOperation({
       includeByokInLimit: body.include_byok_in_limit ?? false,
       expiresAt: body.expires_at ?? null,
       tagRules: encodeTagRules(body.tags ?? null),
+      ...(priority && { priority }),
+      maxPriority: max_priority ?? null,
       externalUser: body.external?.user ?? null,
       externalSecret: body.external?.api_key ?? null,
       tier:
@@ -251,7 +259,8 @@ const updateApiKey = defineOperation({
       const before = await lockKey(tx, caller.organizationId, params.hash)
       if (!before) throw keyNotFoundError()
       validateLimitChange(request, before, changes)
-      const after = await updateKey(tx, gateway.clock, before.id, changes)
+      const priorities = resolvePriority(scope, before.workspace_id, body, before)
+      const after = await updateKey(tx, gateway.clock, before.id, { ...changes, ...priorities })
       record({ action: 'key.update', ...describeKey(after), before, after })
       return after
     })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dataRegions } from '../../../formats/vocabulary.ts'
+import { dataRegions, priorities } from '../../../formats/vocabulary.ts'
 import { tagRulesRecord, toTagRulesRecord } from '../../../governance/tags/tag-schema.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
 import { computeRemainingLimit, type KeyUsage } from '../../../ledger/usage.ts'
@@ -16,6 +16,16 @@ const usageFields = {
   byok_usage_daily: z.number(),
   byok_usage_weekly: z.number(),
   byok_usage_monthly: z.number(),
+}
+
+const priorityFields = {
+  priority: z
+    .enum(priorities)
+    .describe('An extension: which requests pass first where the rate of a provider is nearly used.'),
+  max_priority: z
+    .enum(priorities)
+    .nullable()
+    .describe('An extension: the highest priority that a request may ask for; null: `priority`.'),
 }
 
 const limitFields = {
@@ -48,6 +58,7 @@ export const keyRecord = z
       .describe('An extension: the rules about the tags of its requests; null if there are none.'),
     creator_user_id: z.string().nullable(),
     tier: z.string().nullable().describe('An extension: the tier whose limits apply to it.'),
+    ...priorityFields,
     workspace_id: z.string(),
   })
   .meta({ id: 'ApiKey' })
@@ -64,6 +75,7 @@ export const currentKey = z
     expires_at: z.string().nullable(),
     organization_id: z.string().nullable(),
     workspace_id: z.string().nullable(),
+    ...priorityFields,
     allowed_data_regions: z.array(z.enum(dataRegions)),
     free_model_daily_requests: z.strictObject({
       limit: z.int(),
@@ -92,6 +104,8 @@ export function toKeyRecord(key: ApiKey, usage: KeyUsage): z.input<typeof keyRec
     tags: toTagRulesRecord(key.tag_rules),
     creator_user_id: key.creator_user_id,
     tier: key.tier,
+    priority: key.priority,
+    max_priority: key.max_priority,
     workspace_id: key.workspace_id,
   }
 }
