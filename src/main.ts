@@ -49,6 +49,7 @@ import { consolePage, consoleRoutes } from './http/console/routes.ts'
 import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes, isReady } from './http/system-routes.ts'
+import { ProviderRates } from './inference/rates/provider-rates.ts'
 import { createRouting } from './inference/routing/sharing.ts'
 import { HedgeBudget } from './inference/upstream/hedge-budget.ts'
 import { HtmlReader } from './inference/web/html-reader.ts'
@@ -134,7 +135,7 @@ export async function openGateway(
     taskSampler: new TaskSampler(),
     routing: createRouting(sharedState.cluster, clock),
     benchmarks: await Benchmarks.open(db),
-    upstreams: createUpstreamServices(clock),
+    upstreams: createUpstreamServices(clock, metrics),
     ...createIdentity({ db, clock, vault, ...sharedState, settings: () => gateway.settings }),
     mailer: new Mailer(),
     responseCache,
@@ -190,12 +191,15 @@ async function openCatalog(deps: Pick<Gateway, 'config' | 'settings' | 'vault' |
   return state
 }
 
-function createUpstreamServices(clock: Clock): UpstreamServices {
+function createUpstreamServices(clock: Clock, metrics: Metrics): UpstreamServices {
+  const rates = new ProviderRates()
+  metrics.rates.register(rates)
   return {
     origins: new OriginReachability(),
     signer: new RequestSigner(clock),
     drainLimiter: new ConcurrencyLimiter(maxDrains),
     hedges: new HedgeBudget(),
+    rates,
     exchanges: new Set(),
   }
 }

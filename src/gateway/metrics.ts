@@ -5,6 +5,7 @@ import type { Charge } from '../ledger/charge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ReadReplica } from '../platform/db/read-replica.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
+import { RateMetrics } from './rate-metrics.ts'
 import { RequestCounts } from './request-counts.ts'
 import type { MetricData } from './worker-protocol.ts'
 
@@ -120,6 +121,8 @@ export class Metrics {
     aggregator: 'max',
     registers: [this.#registry],
   })
+
+  readonly rates = new RateMetrics(this.#registry)
 
   recordRequest(operation: string, status: number, seconds: number): void {
     this.#requests.record(operation, status, seconds)

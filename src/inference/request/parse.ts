@@ -66,6 +66,8 @@ const noAttempt = {
   transcript: null,
   firstTokenMs: null,
   fallbacks: null,
+  room: null,
+  queue: null,
 }
 
 export function createState<F extends RequestFormat, C extends MeasuredContent>(

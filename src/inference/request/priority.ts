@@ -10,7 +10,7 @@ interface KeyPriority {
   maxPriority: Priority
 }
 
-/** The priority that a request asks for, in its header or else in its preferences. */
+/** The priority of a request, in its header or else in its preferences. */
 export function parsePriority(
   { priority }: ProviderPreferences,
   headers: Headers,
@@ -18,8 +18,8 @@ export function parsePriority(
 ): Priority {
   const header = headers.get(priorityHeader)
   const field = header === null ? 'provider.priority' : priorityHeader
-  const asked = header?.trim().toLowerCase() ?? priority
-  const known = priorities.find((name) => name === asked)
+  const requested = header?.trim().toLowerCase() ?? priority
+  const known = priorities.find((name) => name === requested)
   if (!known) throw invalidFieldError(field, `must be ${priorities.join(', ')}`)
   if (!isHigher(known, maxPriority)) return known
   throw invalidFieldError(

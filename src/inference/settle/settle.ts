@@ -28,6 +28,7 @@ import { listUncharged, settleLimits } from '../hold/declared-limits.ts'
 import { remainingHold } from '../hold/extend-hold.ts'
 import { releaseExtensions } from '../hold/request-hold.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
+import { measureRateUse } from '../rates/estimate.ts'
 import type { Outcome } from '../request/attempts.ts'
 import type { Admitted, RequestState } from '../request/inference-request.ts'
 import type { RequestOptions } from '../request/options.ts'
@@ -191,6 +192,8 @@ async function settleRequest(
   if (candidate) work?.bill.markRecorded()
   else request.funds?.passLines()
   const counting = request.limits && settleLimits(request, candidate, charge)
+  // The usage of several turns is not that of the last attempt.
+  const rating = attempts.room && !work ? attempts.room.settle(measureRateUse(charge.usage)) : null
   const settlement = candidate
     ? createSettlement(gateway, request, { candidate, outcome, lines, extraStatements })
     : releaseRequest(gateway, request, error)
@@ -199,6 +202,7 @@ async function settleRequest(
   } finally {
     if (request.hold.funds) await request.hold.funds.close(gateway)
     if (counting) await counting
+    if (rating) await rating
     if (request.hold.extensions) await releaseExtensions(gateway, request, request.hold.extensions)
   }
   if (candidate && work) recordLateLines(gateway, request.id, work, lines.length)
@@ -277,6 +281,7 @@ function createSettlement(
       dispatch_ms: Math.round(lastStartedAt - startedAt),
       routing_plan_id: recordPlan(gateway, request, request.plan),
       nearest_limit: nearest && encodeNearestLimit(nearest),
+      queued_ms: attempts.queue?.waitedMs ? Math.round(attempts.queue.waitedMs) : null,
       dropped: encodeDropped(translation?.upstreamRequest.dropped, summary?.losses, request.options),
       service_tier: tierOf(candidate, summary),
     },
