@@ -91,6 +91,18 @@ describeWithUpstreams(
         expect(response.status).toBe(200)
       }
     }
+    const metric = async (name: string) => {
+      const { body } = await bench().server.gateway.metrics.render()
+      return Number(
+        body
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.split(' ')
+          .at(-1) ?? 0,
+      )
+    }
+    const expectNoHolds = async () =>
+      expect(await requestHolds(bench().server.gateway.db).selectAll().execute()).toEqual([])
     const waiting = () => bench().server.gateway.upstreams.rates.waiting
     const waitForQueue = (length: number) => waitUntil(() => waiting() === length)
     /** Lets time pass for the windows of rates, and serves the queues, as the timer does several times a second. */
@@ -165,6 +177,220 @@ describeWithUpstreams(
       pass(120_000)
       for (const sending of [low, normal, high]) await (await sending).text()
       expect(waiting()).toBe(0)
+    })
+
+    test('what waited is on the record, in the metadata and in the metrics', async () => {
+      await sendOk('explained', 'low', 7)
+      const sending = send('explained', 'low', { headers: { 'x-service-metadata': 'enabled' } })
+      await waitForQueue(1)
+      expect(await metric('headgate_rate_queue_length{priority="low"}')).toBe(1)
+      bench().server.timer.advance(2000)
+      expect(waiting()).toBe(1)
+      pass(120_000)
+      const response = await readJson(sending)
+      expect(response.service_metadata.rates).toMatchObject({ priority: 'low', passed_over: [] })
+      expect(response.service_metadata.rates.waited_ms).toBeGreaterThanOrEqual(2000)
+      const rows = await waitForGenerations(bench(), 8)
+      const [row] = rows.filter(({ queued_ms }) => queued_ms !== null)
+      expect(row?.queued_ms).toBeGreaterThanOrEqual(2000)
+      const { body } = await bench().server.call('GET', `/generation/explanation?id=${row?.id}`)
+      expect(body.data.queued).toBe(row?.queued_ms ?? -1)
+      expect(await metric('headgate_rate_queue_length{priority="low"}')).toBe(0)
+      expect(await metric('headgate_rate_wait_seconds_count{priority="low"}')).toBeGreaterThan(0)
+    })
+
+    test('a stream waits like a whole reply', async () => {
+      bench().first.setDefault(({ json }) => (json.stream ? { sse: frames } : { json: reply }))
+      await sendOk('waits', 'low', 7)
+      const key = await createKey(bench(), { priority: 'low' })
+      const sending = sendRequest(bench(), 'chat', { model: 'test/waits', stream: true }, { key })
+      await waitForQueue(1)
+      pass(120_000)
+      expect(await (await sending).text()).toContain('[DONE]')
+    })
+
+    test('one that waits too long is rejected with a time to retry, and its hold is released', async () => {
+      await sendOk('refused', 'low', 7)
+      const sending = send('refused', 'low')
+      await waitForQueue(1)
+      expect(await requestHolds(bench().server.gateway.db).selectAll().execute()).toHaveLength(1)
+      bench().server.timer.advance(8000)
+      const response = await sending
+      expect(response.status).toBe(429)
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(50)
+      expect((await readJson(response)).error).toMatchObject({
+        code: 429,
+        metadata: {
+          reason: 'provider_rate_used',
+          provider: 'one',
+          endpoint: 'one',
+          priority: 'low',
+          cause: 'timeout',
+        },
+      })
+      await expectNoHolds()
+      const refusals = 'headgate_rate_refusals_total{provider="one",priority="low",cause="timeout"}'
+      expect(await metric(refusals)).toBeGreaterThan(0)
+    })
+
+    test('one whose client disconnects leaves the queue at once, and its hold is released', async () => {
+      await sendOk('aborts', 'low', 7)
+      const client = new AbortController()
+      const sending = send('aborts', 'low', { signal: client.signal }).catch(() => null)
+      await waitForQueue(1)
+      client.abort()
+      await waitForQueue(0)
+      await sending
+      await expectNoHolds()
+      expect(bench().first.requests).toHaveLength(7)
+      // It has counted nothing.
+      await sendOk('aborts', 'high', 3)
+    })
+
+    test('a queue is bounded, a key has a share of it, and a higher priority displaces a lower one', async () => {
+      await sendOk('bounds', 'high', 10)
+      const newKey = () => createKey(bench(), { max_priority: 'high' })
+      const [first, second, third] = [await newKey(), await newKey(), await newKey()]
+      const rejected = async (sending: Promise<Response>) => (await readJson(sending)).error.metadata.cause
+      const queued = Array.from({ length: 4 }, () => send('bounds', 'low', { key: first }))
+      await waitForQueue(4)
+      expect(await rejected(send('bounds', 'low', { key: first }))).toBe('key_share')
+      queued.push(...Array.from({ length: 4 }, () => send('bounds', 'low', { key: second })))
+      await waitForQueue(8)
+      expect(await rejected(send('bounds', 'low', { key: third }))).toBe('queue_full')
+      const high = send('bounds', 'high', { key: third })
+      expect(await rejected(Promise.race(queued))).toBe('displaced')
+      expect(waiting()).toBe(8)
+      pass(120_000)
+      pass(120_000)
+      const statuses = (await Promise.all([...queued, high])).map(({ status }) => status)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(8)
+      expect((await high).status).toBe(200)
+    })
+
+    test('higher priorities pass first, whatever the order of their arrival', async () => {
+      await sendOk('order', 'high', 10)
+      const low = send('order', 'low')
+      await waitForQueue(1)
+      const normal = send('order', null)
+      await waitForQueue(2)
+      const high = send('order', 'high')
+      await waitForQueue(3)
+      // A tenth of the requests before have left the window.
+      pass(66_000)
+      expect((await high).status).toBe(200)
+      expect(waiting()).toBe(2)
+      pass(12_000)
+      expect((await normal).status).toBe(200)
+      expect(waiting()).toBe(1)
+      pass(60_000)
+      expect((await low).status).toBe(200)
+    })
+
+    test('another candidate that has room is used before anything waits', async () => {
+      await sendOk('moves', 'low', 7)
+      const moved = await readJson(send('moves', 'low', { headers: { 'x-service-metadata': 'enabled' } }))
+      expect(moved.provider).toBe('two')
+      expect(moved.service_metadata.rates).toMatchObject({
+        waited_ms: 0,
+        passed_over: [{ model: 'test/moves', endpoint: 'one' }],
+      })
+      expect((await readJson(send('moves', 'high'))).provider).toBe('one')
+      expect(await metric('headgate_rate_moves_total{provider="one",priority="low"}')).toBeGreaterThan(0)
+    })
+
+    test('a fallback for rate limits serves what has waited too long', async () => {
+      await sendOk('falls-back', 'low', 7)
+      const sending = send('falls-back', 'low')
+      await waitForQueue(1)
+      bench().server.timer.advance(8000)
+      expect((await readJson(sending)).model).toBe('test/plain')
+    })
+
+    test('tokens are counted by estimate, and corrected by what was used', async () => {
+      const gate = Promise.withResolvers<void>()
+      bench().first.enqueue({ json: reply, waitFor: gate.promise })
+      const sendLong = async () => {
+        const key = await createKey(bench(), { priority: 'low' })
+        return sendRequest(bench(), 'chat', { model: 'test/tokens', max_tokens: 6000 }, { key })
+      }
+      const first = sendLong()
+      await bench().first.waitForRequests(1)
+      const second = sendLong()
+      await waitForQueue(1)
+      gate.resolve()
+      expect((await first).status).toBe(200)
+      await (await first).text()
+      bench().server.timer.advance(250)
+      expect((await second).status).toBe(200)
+    })
+
+    test('a rate of a provider counts all its endpoints', async () => {
+      await sendOk('shared-a', 'low', 5)
+      await sendOk('shared-b', 'low', 2)
+      const waits = send('shared-b', 'low')
+      await waitForQueue(1)
+      await sendOk('shared-a', 'high', 1)
+      pass(120_000)
+      expect((await waits).status).toBe(200)
+    })
+
+    test('rates are learned from the headers of OpenAI', async () => {
+      const headers = {
+        'x-ratelimit-limit-requests': '100',
+        'x-ratelimit-remaining-requests': '26',
+        'x-ratelimit-reset-requests': '1m0s',
+        'x-ratelimit-limit-tokens': '1000000',
+        'x-ratelimit-remaining-tokens': '990000',
+        'x-ratelimit-reset-tokens': '600ms',
+      }
+      bench().first.enqueue({ json: reply, headers })
+      await sendOk('learned', 'low', 1)
+      const low = send('learned', 'low')
+      await waitForQueue(1)
+      await sendOk('learned', null, 1)
+      bench().server.timer.advance(5000)
+      expect((await low).status).toBe(200)
+    })
+
+    test('rates are learned from the headers of Anthropic', async () => {
+      const { body } = vendorReply('messages', 'text')
+      bench().first.setDefault({ json: body })
+      const headers = {
+        date: new Date(now).toUTCString(),
+        'anthropic-ratelimit-requests-limit': '50',
+        'anthropic-ratelimit-requests-remaining': '49',
+        'anthropic-ratelimit-requests-reset': '2028-03-15T12:00:02Z',
+        'anthropic-ratelimit-input-tokens-limit': '40000',
+        'anthropic-ratelimit-input-tokens-remaining': '10000',
+        'anthropic-ratelimit-input-tokens-reset': '2028-03-15T12:00:20Z',
+      }
+      bench().first.enqueue({ json: body, headers })
+      await sendOk('anthropic', 'low', 1)
+      const low = send('anthropic', 'low')
+      await waitForQueue(1)
+      await sendOk('anthropic', 'high', 1)
+      bench().server.timer.advance(4000)
+      expect((await low).status).toBe(200)
+    })
+
+    test('those that wait stay while a cooldown lasts', async () => {
+      const headers = {
+        'x-ratelimit-limit-requests': '10',
+        'x-ratelimit-remaining-requests': '3',
+        'x-ratelimit-reset-requests': '2s',
+      }
+      bench().first.enqueue({ json: reply, headers })
+      await sendOk('limited', 'low', 1)
+      const low = send('limited', 'low')
+      await waitForQueue(1)
+      bench().first.enqueue({ status: 429, headers: { 'retry-after': '5' }, json: { error: {} } })
+      expect((await send('limited', 'high')).status).toBe(429)
+      bench().server.timer.advance(3000)
+      await Bun.sleep(20)
+      expect(waiting()).toBe(1)
+      pass(5000)
+      expect((await low).status).toBe(200)
     })
   },
   buildSettings,

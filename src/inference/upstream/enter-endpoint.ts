@@ -113,7 +113,9 @@ async function wait(gateway: Gateway, request: Routed, { index, rated, waitMs }:
     maxWaitMs: Math.min(gateway.settings.priorities.longest_wait, timeLeft(gateway, request)),
   }
   try {
-    return await queue.wait(waiting, waitMs)
+    const room = await queue.wait(waiting, waitMs)
+    gateway.metrics.rates.recordWait(priority, (gateway.timer.now() - startedAt) / 1000)
+    return room
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'provider_rate_used') throw error
     const { failed } = request.attempts
@@ -123,12 +125,10 @@ async function wait(gateway: Gateway, request: Routed, { index, rated, waitMs }:
     placeAt(request, index, other)
     return null
   } finally {
-    const waitedMs = gateway.timer.now() - startedAt
-    gateway.metrics.rates.recordWait(priority, waitedMs / 1000)
-    const { attempts } = request
-    attempts.queue = {
-      passedOver: attempts.queue?.passedOver ?? [],
-      waitedMs: (attempts.queue?.waitedMs ?? 0) + waitedMs,
+    const { queue: before } = request.attempts
+    request.attempts.queue = {
+      passedOver: before?.passedOver ?? [],
+      waitedMs: (before?.waitedMs ?? 0) + gateway.timer.now() - startedAt,
     }
   }
 }

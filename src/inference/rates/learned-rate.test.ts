@@ -1,0 +1,69 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { LearnedRate, type RateUse } from './learned-rate.ts'
+import { LearnedRates } from './learned-rates.ts'
+
+const request: RateUse = { requests: 1, tokens: 100, input_tokens: 60, output_tokens: 40 }
+
+function learned(remaining: number, resetMs = 60_000): LearnedRate {
+  const rate = new LearnedRate()
+  rate.learn([{ measure: 'requests', limit: 100, remaining, resetMs }], 0)
+  return rate
+}
+
+test('a request fits while its share of the rate is not used', () => {
+  expect(learned(31).estimateWait(request, 0.7, 0)).toBeNull()
+  expect(learned(30).estimateWait(request, 0.7, 0)).toBeGreaterThan(0)
+  expect(learned(30).estimateWait(request, 0.9, 0)).toBeNull()
+  expect(learned(0).estimateWait(request, 1, 0)).toBeGreaterThan(0)
+})
+
+test('what is used decreases evenly until the reset, and the wait says when there is room', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 100 }),
+      fc.integer({ min: 1, max: 300_000 }),
+      fc.constantFrom(0.7, 0.9, 1),
+      (remaining, resetMs, share) => {
+        const rate = learned(remaining, resetMs)
+        const wait = rate.estimateWait(request, share, 0)
+        if (wait === null) return
+        expect(wait).toBeLessThanOrEqual(resetMs)
+        expect(rate.estimateWait(request, share, wait + 1)).toBeNull()
+        if (wait > 2) expect(rate.estimateWait(request, share, wait - 1)).not.toBeNull()
+      },
+    ),
+  )
+})
+
+test('what was sent since the report counts until it is reported', () => {
+  const rate = learned(90)
+  for (let sent = 0; sent < 60; sent++) {
+    expect(rate.estimateWait(request, 0.7, 0)).toBeNull()
+    rate.add(request)
+  }
+  expect(rate.estimateWait(request, 0.7, 0)).not.toBeNull()
+  rate.subtract(request)
+  expect(rate.estimateWait(request, 0.7, 0)).toBeNull()
+})
+
+test('a request that needs more than the whole rate passes when nothing else does', () => {
+  const rate = new LearnedRate()
+  rate.learn([{ measure: 'tokens', limit: 50, remaining: 50, resetMs: 1000 }], 0)
+  expect(rate.estimateWait(request, 0.7, 0)).toBeNull()
+  rate.add(request)
+  expect(rate.estimateWait(request, 0.7, 0)).not.toBeNull()
+})
+
+test('an old report says nothing', () => {
+  expect(learned(0, 300_000).estimateWait(request, 0.7, 11 * 60_000)).toBeNull()
+})
+
+test('the number of endpoints is bounded', () => {
+  const rates = new LearnedRates()
+  const report = [{ measure: 'requests', limit: 1, remaining: 1, resetMs: 1 }] as const
+  for (let index = 0; index < 10_050; index++) rates.learn(`endpoint ${index}`, report, 0)
+  expect(rates.size).toBe(10_000)
+  expect(rates.has('endpoint 10049')).toBe(true)
+  expect(rates.has('endpoint 0')).toBe(false)
+})
