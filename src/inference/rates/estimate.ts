@@ -1,6 +1,6 @@
 import { countCompletionTokens, countPromptTokens, type Usage } from '../../formats/call/usage.ts'
 import type { RequestState } from '../request/inference-request.ts'
-import type { RateUse } from './learned-rate.ts'
+import type { RateUse } from './rate-use.ts'
 
 /** Tokens of a text for which the request sets no maximum. */
 const assumedReplyTokens = 2048
@@ -20,6 +20,3 @@ export function measureRateUse(usage: Usage): RateUse {
   const output = countCompletionTokens(usage)
   return { requests: 1, tokens: input + output, input_tokens: input, output_tokens: output }
 }
-
-/** What an attempt uses that the provider has rejected or failed. */
-export const failedUse: RateUse = { requests: 1, tokens: 0, input_tokens: 0, output_tokens: 0 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { LearnedRate, type RateUse } from './learned-rate.ts'
+import { LearnedRate } from './learned-rate.ts'
 import { LearnedRates } from './learned-rates.ts'
+import type { RateUse } from './rate-use.ts'
 
 const request: RateUse = { requests: 1, tokens: 100, input_tokens: 60, output_tokens: 40 }
 
@@ -40,18 +41,30 @@ test('what was sent since the report counts until it is reported', () => {
   const rate = learned(90)
   for (let sent = 0; sent < 60; sent++) {
     expect(rate.estimateWait(request, 0.7, 0)).toBeNull()
-    rate.add(request)
+    rate.add(request, 0)
   }
   expect(rate.estimateWait(request, 0.7, 0)).not.toBeNull()
-  rate.subtract(request)
+  rate.subtract(request, 0)
   expect(rate.estimateWait(request, 0.7, 0)).toBeNull()
+})
+
+test('a request whose reply takes longer than the window counts only within it', () => {
+  const rate = learned(99, 600)
+  for (let sent = 0; sent < 80; sent++) rate.add(request, 0)
+  expect(rate.estimateWait(request, 0.7, 50_000)).not.toBeNull()
+  expect(rate.estimateWait(request, 0.7, 70_000)).toBeNull()
+  // A rate that is full again within a second counts only what was sent just now.
+  rate.learn([{ measure: 'requests', limit: 100, remaining: 50, resetMs: 500 }], 70_000)
+  for (let sent = 0; sent < 80; sent++) rate.add(request, 70_000)
+  expect(rate.estimateWait(request, 0.7, 70_500)).not.toBeNull()
+  expect(rate.estimateWait(request, 0.7, 74_000)).toBeNull()
 })
 
 test('a request that needs more than the whole rate passes when nothing else does', () => {
   const rate = new LearnedRate()
   rate.learn([{ measure: 'tokens', limit: 50, remaining: 50, resetMs: 1000 }], 0)
   expect(rate.estimateWait(request, 0.7, 0)).toBeNull()
-  rate.add(request)
+  rate.add(request, 0)
   expect(rate.estimateWait(request, 0.7, 0)).not.toBeNull()
 })
 
@@ -59,11 +72,17 @@ test('an old report says nothing', () => {
   expect(learned(0, 300_000).estimateWait(request, 0.7, 11 * 60_000)).toBeNull()
 })
 
-test('the number of endpoints is bounded', () => {
+test('the number of endpoints is bounded, and those with BYOK keys displace only one another', () => {
   const rates = new LearnedRates()
   const report = [{ measure: 'requests', limit: 1, remaining: 1, resetMs: 1 }] as const
-  for (let index = 0; index < 10_050; index++) rates.learn(`endpoint ${index}`, report, 0)
+  for (let index = 0; index < 8050; index++) rates.learn(`endpoint ${index}`, report, 0)
+  for (let index = 0; index < 2050; index++) rates.learn(`own key${index} endpoint`, report, 0)
   expect(rates.size).toBe(10_000)
-  expect(rates.has('endpoint 10049')).toBe(true)
-  expect(rates.has('endpoint 0')).toBe(false)
+  for (const [id, isKnown] of [
+    ['endpoint 0', false],
+    ['endpoint 50', true],
+    ['own key49 endpoint', false],
+    ['own key50 endpoint', true],
+  ] as const)
+    expect(rates.has(id)).toBe(isKnown)
 })

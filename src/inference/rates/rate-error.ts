@@ -6,8 +6,7 @@ import type { Candidate } from '../routing/candidate.ts'
  * Why a request does not wait for the rate of a provider: it has waited too long, the queue is full, its key has its
  * share of the queue, or a request of a higher priority has taken its place.
  */
-export const refusalCauses = ['timeout', 'queue_full', 'key_share', 'displaced'] as const
-export type RefusalCause = (typeof refusalCauses)[number]
+export type RefusalCause = 'timeout' | 'queue_full' | 'key_share' | 'displaced'
 
 interface RefusedRequest {
   candidate: Candidate

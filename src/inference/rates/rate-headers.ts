@@ -1,4 +1,5 @@
-import type { RateMeasure, ReportedRate } from './learned-rate.ts'
+import type { ReportedRate } from './learned-rate.ts'
+import type { RateMeasure } from './rate-use.ts'
 
 /** Headers that are present wherever a provider reports its rates, in the form of OpenAI or of Anthropic. */
 export const openaiMarker = 'x-ratelimit-limit-requests'

@@ -1,6 +1,7 @@
 import type { Cluster, Take, WindowRule } from '../../cluster/cluster.ts'
 import { locateInWindow, type WindowPosition } from '../../governance/limits/window.ts'
-import type { LearnedRate, RateMeasure, RateUse } from './learned-rate.ts'
+import type { LearnedRate } from './learned-rate.ts'
+import { noUse, type RateMeasure, type RateUse } from './rate-use.ts'
 
 /** An amount that was counted in the window of a declared rate. */
 export interface CountedRate {
@@ -29,29 +30,34 @@ export function locateInMinute(now: number): WindowPosition {
   return locateInWindow('minute', now)
 }
 
+interface Occupied {
+  learned: LearnedRate | null
+  counted: readonly CountedRate[]
+  /** Milliseconds of a clock that is never adjusted. */
+  sentAt: number
+}
+
 /** What one attempt occupies of the known rates of an endpoint. */
 export class Room {
   readonly #cluster: Cluster
   readonly #use: RateUse
   readonly #counted: readonly CountedRate[]
   #learned: LearnedRate | null
+  readonly #sentAt: number
   #isSettled = false
 
-  /** The use is pending in `learned` already. */
-  constructor(
-    cluster: Cluster,
-    use: RateUse,
-    { learned, counted }: { learned: LearnedRate | null; counted: readonly CountedRate[] },
-  ) {
+  /** The use is pending in `learned` already, since `sentAt`. */
+  constructor(cluster: Cluster, use: RateUse, { learned, counted, sentAt }: Occupied) {
     this.#cluster = cluster
     this.#use = use
     this.#learned = learned
     this.#counted = counted
+    this.#sentAt = sentAt
   }
 
   /** The provider has replied, or will not: it is no longer pending. */
   observe(): void {
-    this.#learned?.subtract(this.#use)
+    this.#learned?.subtract(this.#use, this.#sentAt)
     this.#learned = null
   }
 
@@ -65,7 +71,7 @@ export class Room {
 
   /** Nothing was sent. */
   release(): Promise<void> {
-    return this.settle({ requests: 0, tokens: 0, input_tokens: 0, output_tokens: 0 })
+    return this.settle(noUse)
   }
 
   async #correct({ name, amount, take, position }: CountedRate, used: number): Promise<void> {

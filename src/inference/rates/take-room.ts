@@ -2,7 +2,7 @@ import type { DeclaredRate } from '../../catalog/rate-limits.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { estimateWait } from '../../governance/limits/window.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import type { RateUse } from './learned-rate.ts'
+import type { RateUse } from './rate-use.ts'
 import { type CountedRate, countInWindow, locateInMinute, Room } from './room.ts'
 import type { RatedRequest } from './waiting.ts'
 
@@ -17,10 +17,8 @@ export async function takeRoom(gateway: Gateway, request: RatedRequest): Promise
   const share = gateway.settings.priorities.thresholds[priority]
   const waitMs = waitForKnown(gateway, request, share)
   if (waitMs !== null) return { waitMs }
-  const learned = gateway.upstreams.rates.learned.get(candidate.id) ?? null
-  learned?.add(use)
   const counted: CountedRate[] = []
-  const room = new Room(gateway.cluster, use, { learned, counted })
+  const room = occupy(gateway, request, counted)
   for (const rate of declaredRatesOf(candidate)) {
     const taken = await take(gateway, rate, use, share)
     if ('waitMs' in taken) {
@@ -33,15 +31,26 @@ export async function takeRoom(gateway: Gateway, request: RatedRequest): Promise
 }
 
 /** Counts a request whatever the rates leave. */
-export async function takeAnyway(gateway: Gateway, { candidate, use }: RatedRequest): Promise<Room> {
-  const learned = gateway.upstreams.rates.learned.get(candidate.id) ?? null
-  learned?.add(use)
+export async function takeAnyway(gateway: Gateway, request: RatedRequest): Promise<Room> {
+  const { candidate, use } = request
   const counted: CountedRate[] = []
+  const room = occupy(gateway, request, counted)
   for (const rate of declaredRatesOf(candidate)) {
     const taken = await take(gateway, rate, use, Number.POSITIVE_INFINITY)
     if (!('waitMs' in taken)) counted.push(taken)
   }
-  return new Room(gateway.cluster, use, { learned, counted })
+  return room
+}
+
+function occupy(
+  { cluster, upstreams, timer }: Gateway,
+  { candidate, use }: RatedRequest,
+  counted: readonly CountedRate[],
+): Room {
+  const learned = upstreams.rates.learned.get(candidate.id) ?? null
+  const sentAt = timer.now()
+  learned?.add(use, sentAt)
+  return new Room(cluster, use, { learned, counted, sentAt })
 }
 
 /** Whether the rates of an endpoint leave room for a request, without counting it. */

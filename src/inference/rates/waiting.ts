@@ -1,6 +1,6 @@
 import type { Priority } from '../../formats/vocabulary.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import type { RateUse } from './learned-rate.ts'
+import type { RateUse } from './rate-use.ts'
 import type { Room } from './room.ts'
 
 /** A request that is sent once a rate leaves room for its priority. */

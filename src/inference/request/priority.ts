@@ -29,6 +29,6 @@ export function parsePriority(
   )
 }
 
-export function isHigher(priority: Priority, other: Priority): boolean {
+function isHigher(priority: Priority, other: Priority): boolean {
   return priorities.indexOf(priority) > priorities.indexOf(other)
 }
