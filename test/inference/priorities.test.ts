@@ -41,10 +41,13 @@ function buildSettings(first: string, second: string): string {
     `  - { slug: messages, name: messages, base_url: "${first}", dialects: [messages], api_key: secret }`,
     'models:',
     model('plain', ['one']),
-    ...['thresholds', 'waits', 'explained', 'refused', 'aborts', 'bounds', 'share', 'order', 'metrics'].map(
+    ...['thresholds', 'waits', 'explained', 'refused', 'aborts', 'bounds', 'share', 'order', 'stopped'].map(
       (id) => model(id, ['one'], ten),
     ),
     model('moves', ['one', 'two'], ten),
+    model('hedged', ['two', 'one'], '{ requests_per_minute: 1 }'),
+    model('retried', ['one'], ten, 'retry: { max_retries: 2, statuses: [500], backoff: 0 }'),
+    model('edited', ['one']),
     model('falls-back', ['one'], ten, 'fallbacks: { rate_limit: [test/plain] }'),
     model('tokens', ['one'], '{ tokens_per_minute: 10000 }'),
     model('shared-a', ['shared']),
@@ -102,7 +105,9 @@ describeWithUpstreams(
       )
     }
     const expectNoHolds = async () =>
-      expect(await requestHolds(bench().server.gateway.db).selectAll().execute()).toEqual([])
+      waitUntil(
+        async () => (await requestHolds(bench().server.gateway.db).selectAll().execute()).length === 0,
+      )
     const waiting = () => bench().server.gateway.upstreams.rates.waiting
     const waitForQueue = (length: number) => waitUntil(() => waiting() === length)
     /** Lets time pass for the windows of rates, and serves the queues, as the timer does several times a second. */
@@ -372,6 +377,52 @@ describeWithUpstreams(
       await sendOk('anthropic', 'high', 1)
       bench().server.timer.advance(4000)
       expect((await low).status).toBe(200)
+    })
+
+    test('a hedge is counted, and not sent where there is no room', async () => {
+      const hedged = async () => {
+        const key = await createKey(bench())
+        const provider = { hedge: { after: 5 }, order: ['one', 'two'] }
+        bench().first.enqueue({ json: reply, waitFor: Bun.sleep(100) })
+        const sending = sendRequest(bench(), 'chat', { model: 'test/hedged', provider }, { key })
+        return readJson(bench().server.timer.passUntil(sending))
+      }
+      expect((await hedged()).provider).toBe('two')
+      expect((await hedged()).provider).toBe('one')
+      expect(bench().second.requests).toHaveLength(1)
+    })
+
+    test('a retry is counted like any request', async () => {
+      bench().first.enqueue({ status: 500, json: { error: {} } }, { status: 500, json: { error: {} } })
+      await sendOk('retried', 'low', 5)
+      const waits = send('retried', 'low')
+      await waitForQueue(1)
+      expect(bench().first.requests).toHaveLength(7)
+      pass(120_000)
+      expect((await waits).status).toBe(200)
+    })
+
+    test('a rate can be declared through the API', async () => {
+      const path = '/catalogue/models/test/edited/endpoints/one'
+      const wrong = await bench().server.call('PUT', path, { body: { rate_limits: {} } })
+      expect(wrong.status).toBe(400)
+      expect(wrong.body.error.message).toContain('rate_limits')
+      const body = { rate_limits: { requests_per_minute: 2 } }
+      expect((await bench().server.call('PUT', path, { body })).status).toBe(200)
+      await sendOk('edited', 'low', 1)
+      const waits = send('edited', 'low')
+      await waitForQueue(1)
+      pass(120_000)
+      expect((await waits).status).toBe(200)
+    })
+
+    test('a shutdown ends all waits', async () => {
+      await sendOk('stopped', 'low', 7)
+      const waits = send('stopped', 'low')
+      await waitForQueue(1)
+      bench().server.gateway.upstreams.rates.stop()
+      expect((await waits).status).toBe(503)
+      await expectNoHolds()
     })
 
     test('those that wait stay while a cooldown lasts', async () => {
