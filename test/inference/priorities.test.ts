@@ -380,15 +380,23 @@ describeWithUpstreams(
     })
 
     test('a hedge is counted, and not sent where there is no room', async () => {
-      const hedged = async () => {
+      const hedged = async (isSecondFree: boolean) => {
         const key = await createKey(bench())
         const provider = { hedge: { after: 5 }, order: ['one', 'two'] }
-        bench().first.enqueue({ json: reply, waitFor: Bun.sleep(100) })
+        const gate = Promise.withResolvers<void>()
+        const sent = bench().first.requests.length
+        bench().first.enqueue({ json: reply, waitFor: gate.promise })
         const sending = sendRequest(bench(), 'chat', { model: 'test/hedged', provider }, { key })
-        return readJson(bench().server.timer.passUntil(sending))
+        await bench().first.waitForRequests(sent + 1)
+        bench().server.timer.advance(6000)
+        if (isSecondFree) await bench().second.waitForRequests(1)
+        else gate.resolve()
+        const { provider: served } = await readJson(sending)
+        gate.resolve()
+        return served
       }
-      expect((await hedged()).provider).toBe('two')
-      expect((await hedged()).provider).toBe('one')
+      expect(await hedged(true)).toBe('two')
+      expect(await hedged(false)).toBe('one')
       expect(bench().second.requests).toHaveLength(1)
     })
 
