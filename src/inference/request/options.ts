@@ -1,5 +1,6 @@
 import type { NameNotice } from '../../catalog/resolve-names.ts'
 import type { RouterStrategy } from '../../catalog/router-models.ts'
+import type { SplitChoice } from '../../catalog/split.ts'
 import type { FormatNames } from '../../formats/reasoning-format.ts'
 import { type ReasonFallbacks, reasonFallbacks } from '../../formats/schema/fallbacks.ts'
 import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
@@ -26,8 +27,12 @@ import {
 export interface RequestOptions {
   /** Slugs, in the order they are tried. */
   models: string[]
+  /** The first name of the request, if names of it were aliases, or of expired models. */
+  requested?: string
   /** Names that were aliases, or of expired models. */
   notices?: readonly NameNotice[]
+  /** The targets that were chosen for an alias that divides its requests. */
+  splits?: readonly SplitChoice[]
   /** The router model that the client named first, if it named one. */
   routed?: RoutedModel
   preferences: ProviderPreferences

@@ -5,6 +5,7 @@ import {
   maxTags,
   nameRule,
   splitTag,
+  type Tag,
   TagList,
   valueRule,
 } from '../../governance/tags/tag.ts'
@@ -54,6 +55,30 @@ export function readTags(
   if (headers) addForeignTags(list, headers)
   if (rules) assertTagsAllowed(list, rules)
   return { tags: list.list(), droppedTags: list.listDropped() }
+}
+
+/**
+ * Adds the tags of targets that were chosen for a request. A client cannot override them, nor displace them with other
+ * tags; what its key or workspace sets cannot be overridden by them.
+ */
+export function tagTargets(
+  { tags, droppedTags }: RequestTags,
+  choices: readonly { tag: string }[],
+  rules: TagRules | null,
+): RequestTags {
+  const known = tags.map(parseTag)
+  const list = new TagList()
+  if (rules) for (const tag of known) if (Object.hasOwn(rules.set, tag.name)) list.add(tag)
+  for (const { tag } of choices) list.add(parseTag(tag))
+  for (const tag of known) list.add(tag)
+  for (const name of droppedTags) list.drop(name)
+  return { tags: list.list(), droppedTags: list.listDropped() }
+}
+
+/** Of a canonical tag, whose value may begin with a space. */
+function parseTag(tag: string): Tag {
+  const at = tag.indexOf('=')
+  return { name: tag.slice(0, at), value: tag.slice(at + 1) }
 }
 
 /** A tag of our own header is valid, or the request is rejected. */

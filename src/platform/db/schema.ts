@@ -179,6 +179,8 @@ export interface LimitTierTable {
   description: string | null
   /** The tier of new keys that name none; one in an organization. */
   is_default: Flag
+  /** 1: headgate.yaml declares it. */
+  from_settings: Flag
   created_at: string
   updated_at: string
 }
@@ -205,6 +207,8 @@ export interface LimitTable {
   models: string
   providers: string
   per: string
+  /** 1: headgate.yaml declares it. */
+  from_settings: Flag
   created_at: string
   updated_at: string
 }
@@ -1539,6 +1543,8 @@ export interface ModelAliasTable {
   name: string
   /** The models that it stands for, in the order they are tried, in JSON. */
   models: string
+  /** Targets with weights, among which requests are divided, in JSON; null: the models are tried in their order. */
+  split: string | null
   /** What it stands for in the rules of guardrails, in JSON. */
   rules: string
   /** When requests move to the replacement. */

@@ -31,12 +31,22 @@ import {
   describeKey,
   hashParam,
   keyNotFoundError,
+  loadKeyLimits,
   loadUsage,
   requireChangeableKey,
   requireKey,
 } from './find.ts'
-import { priorityBody, resolvePriority } from './priority.ts'
-import { currentKey, keyRecord, limitReset, toKeyRecord, toLimitFields, toUsageFields } from './record.ts'
+import { priorityBody, resolveNewPriority, resolvePriority } from './priority.ts'
+import {
+  currentKey,
+  keyRecord,
+  limitReset,
+  toKeyLimits,
+  toKeyRecord,
+  toLimitFields,
+  toPriorityFields,
+  toUsageFields,
+} from './record.ts'
 import { rotateApiKey } from './rotate.ts'
 import { isWorkspaceDeleted, listKeys, type VisibleKeys } from './store.ts'
 
@@ -109,8 +119,8 @@ const getCurrentKey = defineOperation({
         workspace_id: (await isWorkspaceDeleted(gateway.db, caller.key.workspace_id))
           ? null
           : caller.key.workspace_id,
-        priority: caller.key.priority,
-        max_priority: caller.key.max_priority,
+        ...toPriorityFields(caller.key),
+        limits: toKeyLimits(await loadKeyLimits(gateway, caller.key)),
         allowed_data_regions: await resolveAllowedRegions(gateway, caller.key),
         free_model_daily_requests: { limit: freeLimit, remaining: Math.max(0, freeLimit - used), used },
         rate_limit: { interval: '10s', note: 'Deprecated; ignore it.', requests: -1 },
@@ -178,7 +188,6 @@ const createApiKey = defineOperation({
     const { gateway, caller, scope, body } = request
     rejectPastExpiry(gateway, body.expires_at)
     const workspace = await resolveWorkspace(gateway.db, caller.organizationId, body.workspace_id)
-    const { priority, max_priority } = resolvePriority(scope, workspace.id, body)
     const creatorUserId = await resolveCreator(gateway, caller, body.creator_user_id)
     assertWithinScope(scope, { workspaceId: workspace.id, ownerId: creatorUserId })
     const input: NewKey = {
@@ -192,8 +201,7 @@ const createApiKey = defineOperation({
       includeByokInLimit: body.include_byok_in_limit ?? false,
       expiresAt: body.expires_at ?? null,
       tagRules: encodeTagRules(body.tags ?? null),
-      ...(priority && { priority }),
-      maxPriority: max_priority ?? null,
+      ...resolveNewPriority(scope, workspace.id, body),
       externalUser: body.external?.user ?? null,
       externalSecret: body.external?.api_key ?? null,
       tier:

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Priority, priorities } from '../../../formats/vocabulary.ts'
-import type { ApiKey } from '../../../identity/keys.ts'
+import type { ApiKey, NewKey } from '../../../identity/keys.ts'
 import { isWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 
@@ -44,6 +44,16 @@ export function resolvePriority(
       `must not make max_priority (${after.max_priority}) lower than priority (${after.priority})`,
     )
   return changes
+}
+
+/** The same for a new key. */
+export function resolveNewPriority(
+  scope: Scope,
+  workspaceId: string,
+  requested: RequestedPriority,
+): Required<Pick<NewKey, 'priority' | 'maxPriority'>> {
+  const { priority = 'normal', max_priority = null } = resolvePriority(scope, workspaceId, requested)
+  return { priority, maxPriority: max_priority }
 }
 
 function isLower(priority: Priority, other: Priority): boolean {

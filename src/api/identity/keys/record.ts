@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import { dataRegions, priorities } from '../../../formats/vocabulary.ts'
+import type { KeyLimitUse } from '../../../governance/limits/key-limits.ts'
+import { decodeAmount } from '../../../governance/limits/limit-fields.ts'
+import { limitMeasures, limitWindows } from '../../../governance/limits/limit-rule.ts'
 import { tagRulesRecord, toTagRulesRecord } from '../../../governance/tags/tag-schema.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
 import { computeRemainingLimit, type KeyUsage } from '../../../ledger/usage.ts'
@@ -63,6 +66,19 @@ export const keyRecord = z
   })
   .meta({ id: 'ApiKey' })
 
+const keyLimit = z.strictObject({
+  kind: z
+    .enum(['key', 'member', 'workspace', 'guardrail', 'limit'])
+    .describe('What has the limit; `limit` is a declared one.'),
+  name: z.string().nullable(),
+  measure: z.enum(limitMeasures),
+  window: z.enum(limitWindows),
+  amount: z.number().describe('US dollars, or a number of requests or tokens.'),
+  used: z.number().describe('What was used, and is reserved for requests in progress.'),
+  remaining: z.number(),
+  resets_at: z.string().nullable(),
+})
+
 export const currentKey = z
   .strictObject({
     label: z.string(),
@@ -77,6 +93,11 @@ export const currentKey = z
     workspace_id: z.string().nullable(),
     ...priorityFields,
     allowed_data_regions: z.array(z.enum(dataRegions)),
+    limits: z
+      .array(keyLimit)
+      .describe(
+        'An extension: the limits that every request of the key counts in, the closest first. Limits for end users, tags, models and providers are in `POST /quote`, for a request.',
+      ),
     free_model_daily_requests: z.strictObject({
       limit: z.int(),
       remaining: z.int(),
@@ -87,6 +108,22 @@ export const currentKey = z
       .meta({ deprecated: true }),
   })
   .meta({ id: 'CurrentKey' })
+
+export function toKeyLimits(limits: readonly KeyLimitUse[]): z.input<typeof keyLimit>[] {
+  return limits.flatMap(({ kind, name, measure, window, amount, used, resetsAt }) => {
+    if (kind === 'credits') return []
+    return {
+      kind,
+      name,
+      measure,
+      window,
+      amount: decodeAmount(measure, amount),
+      used: decodeAmount(measure, used),
+      remaining: decodeAmount(measure, amount > used ? amount - used : 0n),
+      resets_at: resetsAt === null ? null : new Date(resetsAt).toISOString(),
+    }
+  })
+}
 
 export function toKeyRecord(key: ApiKey, usage: KeyUsage): z.input<typeof keyRecord> {
   return {
@@ -104,10 +141,13 @@ export function toKeyRecord(key: ApiKey, usage: KeyUsage): z.input<typeof keyRec
     tags: toTagRulesRecord(key.tag_rules),
     creator_user_id: key.creator_user_id,
     tier: key.tier,
-    priority: key.priority,
-    max_priority: key.max_priority,
+    ...toPriorityFields(key),
     workspace_id: key.workspace_id,
   }
+}
+
+export function toPriorityFields({ priority, max_priority }: ApiKey) {
+  return { priority, max_priority }
 }
 
 export function toLimitFields(key: ApiKey, usage: KeyUsage) {
