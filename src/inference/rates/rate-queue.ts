@@ -1,5 +1,6 @@
 import { type Priority, priorities } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { Ticking } from '../../platform/time/coarse-timer.ts'
 import { ClientDisconnectedError, ShutdownError } from '../failures/errors.ts'
 import { type RefusalCause, rateUsedError } from './rate-error.ts'
@@ -79,7 +80,11 @@ export class RateQueue implements Ticking, WaitingRequests {
   }
 
   stop(): void {
-    for (const waiter of [...this.#waiting]) this.#remove(waiter, new ShutdownError())
+    this.#rejectAll(() => new ShutdownError())
+  }
+
+  #rejectAll(createError: () => Error): void {
+    for (const waiter of [...this.#waiting]) this.#remove(waiter, createError())
   }
 
   /** Lets requests pass in order, as long as there is room for the first one. */
@@ -97,7 +102,7 @@ export class RateQueue implements Ticking, WaitingRequests {
       }
     } catch (err) {
       this.#gateway.log.error({ err }, 'a queue for the rate of a provider failed')
-      this.stop()
+      this.#rejectAll(() => new GatewayError('unavailable', { cause: err }))
     } finally {
       this.#isServing = false
     }
