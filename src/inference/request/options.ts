@@ -18,9 +18,11 @@ import {
   labelHeaders,
   propertyPrefix,
   type RequestTags,
+  readForeignSession,
   readForeignUser,
   readOwnUser,
   readTags,
+  readUserEntry,
 } from './tags.ts'
 
 /** Options of serving a request, as opposed to the content that is sent to the model. */
@@ -99,13 +101,16 @@ export function parseOptions(
     models: parseModels(body, defaultModel),
     preferences,
     sessionId: sanitizeLabel(
-      asString(body.session_id) ?? findHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
+      asString(body.session_id) ??
+        findHeader(headers, sessionHeaders) ??
+        (labels && readForeignSession(labels)) ??
+        asString(body.prompt_cache_key),
     ),
     user: sanitizeLabel(
       (labels && readOwnUser(labels)) ??
         asString(body.user) ??
         asString(body.safety_identifier) ??
-        asString(metadata?.user_id) ??
+        (metadata && readUserEntry(metadata)) ??
         (labels && readForeignUser(labels)),
     ),
     tags: outerTags ?? tags,

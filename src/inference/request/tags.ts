@@ -33,14 +33,22 @@ const userHeaders = [
   'x-litellm-end-user-id',
   'x-openwebui-user-id',
 ]
+const sessionHeaders = [
+  'helicone-session-id',
+  'x-litellm-session-id',
+  'x-bf-session-id',
+  'cf-aig-session-id',
+  'x-portkey-trace-id',
+]
 export const labelHeaders: ReadonlySet<string> = new Set([
   ...[tagsHeader, userHeader, listHeader],
   ...metadataHeaders,
   ...userHeaders,
+  ...sessionHeaders,
 ])
 
-/** Entries of metadata that name the end user. */
-const userEntries: ReadonlySet<string> = new Set(['user_id', '_user'])
+/** Entries of metadata that name the end user; the first one counts. */
+const userEntries = ['_user', 'user_id']
 
 /** Reads the tags of a request. Our own header wins over the body, and the body over headers of other gateways. */
 export function readTags(
@@ -100,7 +108,7 @@ function addOwnTags(list: TagList, header: string | undefined): void {
 function addMetadata(list: TagList, metadata: JsonObject): void {
   for (const name in metadata) {
     const value = metadata[name]
-    if (userEntries.has(name)) continue
+    if (userEntries.includes(name)) continue
     if (name === 'tags' && Array.isArray(value)) addTagTexts(list, value)
     else list.add({ name: name.toLowerCase(), value: toTagValue(value) })
   }
@@ -161,10 +169,29 @@ const maxUserLength = 256
 
 /** The end user that a header of another gateway or of a client names. */
 export function readForeignUser(headers: LabelHeaders): string | undefined {
-  const metadata = parseMetadata(headers.get('x-portkey-metadata') ?? '')
-  const user = asString(metadata?._user)
-  if (user) return user
-  for (const name of userHeaders) {
+  for (const name of metadataHeaders) {
+    const metadata = parseMetadata(headers.get(name) ?? '')
+    const user = metadata && readUserEntry(metadata)
+    if (user) return user
+  }
+  return findLabel(headers, userHeaders)
+}
+
+export function readUserEntry(metadata: JsonObject): string | undefined {
+  for (const name of userEntries) {
+    const value = toTagValue(metadata[name])
+    if (value !== '') return value
+  }
+  return undefined
+}
+
+/** The session that a header of another gateway names. */
+export function readForeignSession(headers: LabelHeaders): string | undefined {
+  return findLabel(headers, sessionHeaders)
+}
+
+function findLabel(headers: LabelHeaders, names: readonly string[]): string | undefined {
+  for (const name of names) {
     const value = headers.get(name)
     if (value) return value
   }
