@@ -5,7 +5,6 @@ import { TaskSampler } from './analytics/classifier/task-sampler.ts'
 import { operationGroups, pageGroups } from './api/all.ts'
 import { Benchmarks } from './catalog/benchmarks/benchmarks.ts'
 import { DiscoveredModels } from './catalog/discovery/lists.ts'
-import { RequestSigner } from './catalog/provider-auth/request-signer.ts'
 import { readOverrides } from './catalog/store.ts'
 import { openSharedState } from './cluster/open-cluster.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -23,7 +22,7 @@ import {
   prepareWorkerDir,
   siteFilePath,
 } from './gateway/data-dir.ts'
-import type { Gateway, UpstreamServices } from './gateway/gateway.ts'
+import type { Gateway } from './gateway/gateway.ts'
 import { createIdentity } from './gateway/identity.ts'
 import { createLogger } from './gateway/logger.ts'
 import { Metrics } from './gateway/metrics.ts'
@@ -45,6 +44,7 @@ import { readSettings } from './gateway/settings.ts'
 import { shareChanges } from './gateway/shared-changes.ts'
 import { handOverClients, shutDown, waitForBalancers } from './gateway/shutdown.ts'
 import { adoptSpooledCharges } from './gateway/spooled-charges.ts'
+import { createUpstreamServices } from './gateway/upstream-services.ts'
 import type { WorkerLink } from './gateway/worker-link.ts'
 import { createAuditRecorders } from './governance/audit/recorders.ts'
 import { PdfReader } from './governance/filters/pdf-reader.ts'
@@ -56,7 +56,6 @@ import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes, isReady } from './http/system-routes.ts'
 import { createRouting } from './inference/routing/sharing.ts'
-import { HedgeBudget } from './inference/upstream/hedge-budget.ts'
 import { HtmlReader } from './inference/web/html-reader.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './jobs.ts'
 import { createLedger } from './ledger/create-ledger.ts'
@@ -64,14 +63,12 @@ import { JournalError } from './ledger/journal-segment.ts'
 import { ClusterNode, migrationLeaseMs } from './ledger/recovery.ts'
 import { BackgroundRuns } from './platform/concurrency/background-runs.ts'
 import { ByteCache } from './platform/concurrency/byte-cache.ts'
-import { ConcurrencyLimiter } from './platform/concurrency/concurrency-limiter.ts'
 import { TaskPool } from './platform/concurrency/task-pool.ts'
 import { WakeSignal } from './platform/concurrency/wake-signal.ts'
 import { Vault } from './platform/crypto/crypto.ts'
 import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './platform/db/db.ts'
 import { StatementWriter } from './platform/db/statement-writer.ts'
 import { assertKnownSchema, upgrade } from './platform/db/upgrade.ts'
-import { OriginReachability } from './platform/http/origin-reachability.ts'
 import { JsonRepairer } from './platform/json/json-repairer.ts'
 import { Mailer } from './platform/mail/mailer.ts'
 import { OfficeReader } from './platform/media/office-reader.ts'
@@ -87,7 +84,6 @@ import { formatStartupMessage } from './startup-message.ts'
 import { ResponseQuota } from './storage/response-quota.ts'
 import { releaseLeases } from './storage/video-jobs.ts'
 
-const maxDrains = 100
 const maxVideoTasks = 16
 /** Destinations that are sent to at the same time. */
 const maxDeliveryTasks = 64
@@ -140,7 +136,7 @@ export async function openGateway(
     taskSampler: new TaskSampler(),
     routing: createRouting(sharedState.cluster, clock),
     benchmarks: await Benchmarks.open(db),
-    upstreams: createUpstreamServices(clock),
+    upstreams: createUpstreamServices(clock, metrics),
     ...createIdentity({ db, clock, vault, ...sharedState, settings: () => gateway.settings }),
     mailer: new Mailer(),
     responseCache,
@@ -194,16 +190,6 @@ async function openCatalog(deps: Pick<Gateway, 'config' | 'settings' | 'vault' |
   logOverrideProblems({ ...deps, ...state })
   warnUnusableCredentials({ ...deps, ...state })
   return state
-}
-
-function createUpstreamServices(clock: Clock): UpstreamServices {
-  return {
-    origins: new OriginReachability(),
-    signer: new RequestSigner(clock),
-    drainLimiter: new ConcurrencyLimiter(maxDrains),
-    hedges: new HedgeBudget(),
-    exchanges: new Set(),
-  }
 }
 
 /** Warns only: an unusable credential in the environment may belong to another program. */

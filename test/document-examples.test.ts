@@ -5,6 +5,7 @@ import { startTestServer, type TestServer } from './support/harness.ts'
 /** Pages whose commands run against the sandbox, and the statuses of errors that they show. */
 const pages: Record<string, { errors?: number[] }> = {
   limits: {},
+  priorities: {},
   tags: {},
   'end-users': {},
   routing: { errors: [408, 503] },

@@ -155,6 +155,7 @@ function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider 
     ...(changes.reasoning_field && { reasoningHistory: { field: changes.reasoning_field } }),
     ...(changes.bills_abandoned !== undefined && { billsAbandoned: changes.bills_abandoned }),
     ...mergeAttemptPolicy(provider, changes),
+    ...(changes.rate_limits && { rateLimits: changes.rate_limits }),
     regions: changes.regions ?? provider.regions,
     dataPolicy: changes.data_policy ?? provider.dataPolicy,
     headquarters: changes.headquarters ?? provider.headquarters,

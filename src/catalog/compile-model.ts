@@ -11,6 +11,7 @@ import { compilePricing, lacksTokenPrice } from './endpoint-pricing.ts'
 import type { CatalogProvider, Endpoint, ImageCapabilities, Model, SpeechCapabilities } from './model.ts'
 import { type EndpointPricing, estimatePerMillion, listPrices, resolvePriceState } from './price.ts'
 import type { Provider } from './provider.ts'
+import { compileRates } from './rate-limits.ts'
 
 const textOnly: Model['input_modalities'] = ['text']
 
@@ -158,8 +159,9 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
   const wireFormats = declared.dialects ?? provider.wireFormats
   const tag = tagOf(declared)
   const supported = declared.supported_parameters ?? model.supported_parameters ?? commonParameters
+  const id = `${model.id} ${tag}`
   return {
-    id: `${model.id} ${tag}`,
+    id,
     model_id: model.id,
     provider,
     tag,
@@ -195,6 +197,7 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
       compilePolicy(model),
       compilePolicy(declared),
     ),
+    rates: compileRates({ id, rate_limits: declared.rate_limits }, provider),
   }
 }
 

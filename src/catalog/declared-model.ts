@@ -22,6 +22,7 @@ import {
 } from '../formats/vocabulary.ts'
 import { lineField } from '../platform/validation/name-schema.ts'
 import { decimalPrice, pricing } from './price.ts'
+import { declaredRateLimits } from './rate-limits.ts'
 
 const modelIdPattern = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*(:[a-z0-9-]+)?$/
 
@@ -163,6 +164,8 @@ export const declaredEndpoint = z.strictObject({
   video: videoCapabilities.optional(),
   speech: speechTraits.optional(),
   transcription: transcriptionTraits.optional(),
+  /** What the provider allows this endpoint with the installation's credential. */
+  rate_limits: declaredRateLimits.optional(),
   ...attemptPolicyFields,
 })
 

@@ -21,6 +21,7 @@ import type { Provider } from './provider.ts'
 import { authFields } from './provider-auth/all.ts'
 import { printableMessage, printablePattern } from './provider-auth/credential-field.ts'
 import { settingNames, settingPatterns } from './provider-settings.ts'
+import { declaredRateLimits } from './rate-limits.ts'
 
 const headerName = z.string().regex(/^[a-z0-9-]+$/, 'must be the name of a header, in lower case')
 
@@ -69,6 +70,8 @@ export const declaredProvider = z.strictObject({
   reasoning_field: z.enum(reasoningFields).optional(),
   /** Generates and bills the whole reply even if the connection closes, so replies are always read to the end. */
   bills_abandoned: z.boolean().optional(),
+  /** What the provider allows all its endpoints together with the installation's credential. */
+  rate_limits: declaredRateLimits.optional(),
   ...attemptPolicyFields,
   regions: z.array(z.enum(dataRegions)).min(1).optional(),
   data_policy: dataPolicy.optional(),

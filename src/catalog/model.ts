@@ -15,6 +15,7 @@ import type { DeclaredEndpoint, DeclaredModel } from './declared-model.ts'
 import type { EndpointPricing, PriceState } from './price.ts'
 import type { DataPolicy, Provider } from './provider.ts'
 import type { ProviderSettings } from './provider-settings.ts'
+import type { DeclaredRate } from './rate-limits.ts'
 
 /** A provider as configured in this installation. */
 export interface CatalogProvider extends Provider {
@@ -108,6 +109,8 @@ export interface Endpoint {
   readonly supports_diarization: boolean | null
   /** Declared for the endpoint, its model or its provider; null if nothing is. */
   readonly attempts: AttemptPolicy | null
+  /** The declared rates that count its requests; null if there are none. */
+  readonly rates: readonly DeclaredRate[] | null
 }
 
 export interface Model

@@ -15,6 +15,7 @@ import type { ModelDeclaration, SpeechTraits } from './declared-model.ts'
 import type { ModelListName } from './discovery/formats/all.ts'
 import type { AuthOptions } from './provider-auth/all.ts'
 import type { ProviderAddress, ProviderSettings, SettingName, SettingSource } from './provider-settings.ts'
+import type { DeclaredRateLimits } from './rate-limits.ts'
 
 export interface DataPolicy {
   /** May train on prompts. */
@@ -208,6 +209,8 @@ export interface Provider extends ProviderAddress {
   billsAbandoned?: boolean
   /** For all its endpoints. */
   attemptPolicy?: DeclaredAttemptPolicy
+  /** What it allows all its endpoints together. */
+  rateLimits?: DeclaredRateLimits
   /** Settings that its speech models have in common. */
   speech?: Readonly<SpeechTraits>
   /** The format of its file storage, for callers with a BYOK key. */

@@ -225,6 +225,10 @@ export type ServiceTier = (typeof serviceTiers)[number]
 /** The service tiers of replies in the API. */
 export type ServedTier = ServiceTier | 'default'
 
+/** Which requests pass first where the rate of a provider is nearly used, the last one first. Not a service tier of vendors. */
+export const priorities = ['low', 'normal', 'high'] as const
+export type Priority = (typeof priorities)[number]
+
 export const categories = [
   'programming',
   'roleplay',

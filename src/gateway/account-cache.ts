@@ -3,6 +3,7 @@ import { type ByokKey, listByokKeys } from '../catalog/byok-keys.ts'
 import type { ExportSettings } from '../delivery/destinations/export-settings.ts'
 import { loadExportSettings } from '../delivery/destinations.ts'
 import { type DefaultPlugin, defaultPlugin } from '../formats/schema/plugins.ts'
+import type { Priority } from '../formats/vocabulary.ts'
 import { listAllowedPhrases } from '../governance/allowed-phrases.ts'
 import { loadBlockedNames } from '../governance/blocked-end-users.ts'
 import { splitDeclaredLimits } from '../governance/limits/declared.ts'
@@ -69,6 +70,9 @@ export interface KeyContext {
   disabledServerTools: readonly string[]
   /** The rules of the key and its workspace about tags; null if there are none. */
   tagRules: TagRules | null
+  /** The priority of its requests, and the highest they may ask for. */
+  priority: Priority
+  maxPriority: Priority
   /** The names of blocked end users; null if there are none. */
   blockedEndUsers: ReadonlySet<string> | null
   logging: IoLoggingSettings | null
@@ -240,6 +244,8 @@ async function loadKeyContext(
     freeSubject: owner.subject,
     ...defaults,
     tagRules: combineTagRules(defaults.tagRules, key.tag_rules),
+    priority: key.priority,
+    maxPriority: key.max_priority ?? key.priority,
     defaultSort: sorts.find((sort) => sort === defaults.defaultSort) ?? null,
     defaultPlugins: plugins.filter(isDefaultPlugin),
     logging,

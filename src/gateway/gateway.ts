@@ -23,6 +23,7 @@ import type { AccessTokens } from '../identity/access-tokens.ts'
 import type { JwksCache } from '../identity/oidc/jwks-cache.ts'
 import type { OidcProviders } from '../identity/oidc/providers.ts'
 import type { SignInLimiter } from '../identity/sign-in-limiter.ts'
+import type { ProviderRates } from '../inference/rates/provider-rates.ts'
 import type { Routing } from '../inference/routing/routing.ts'
 import type { HedgeBudget } from '../inference/upstream/hedge-budget.ts'
 import type { HtmlReader } from '../inference/web/html-reader.ts'
@@ -143,6 +144,8 @@ export interface UpstreamServices {
   readonly drainLimiter: ConcurrencyLimiter
   /** Bounds the requests that are sent to two candidates. */
   readonly hedges: HedgeBudget
+  /** The rates of providers, and the requests that wait for them. */
+  readonly rates: ProviderRates
   /** Exchanges in flight, aborted at shutdown. */
   readonly exchanges: Set<{ stop(): void }>
 }

@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { ReadReplica } from '../platform/db/read-replica.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
 import { createProcessMetrics, processAggregators } from './process-metrics.ts'
+import { RateMetrics } from './rate-metrics.ts'
 import { RequestCounts } from './request-counts.ts'
 import type { MetricData } from './worker-protocol.ts'
 
@@ -98,6 +99,8 @@ export class Metrics {
     aggregator: 'max',
     registers: [this.#registry],
   })
+
+  readonly rates = new RateMetrics(this.#registry)
 
   recordRoutingRule(outcome: 'applied' | 'rejected' | 'failed'): void {
     this.#routingRules.inc({ outcome })

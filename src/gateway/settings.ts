@@ -13,6 +13,7 @@ import { dataRegions } from '../formats/vocabulary.ts'
 import { checkLimitSettings, limitSettings } from '../governance/limits/limit-settings.ts'
 import { type RecordKind, recordCeilings } from '../identity/ceilings.ts'
 import { identitySettings } from '../identity/identity-settings.ts'
+import { prioritySettings } from '../inference/rates/settings.ts'
 import { fusionSettings } from '../inference/routers/fusion-presets.ts'
 import { routerSettings } from '../inference/routers/settings.ts'
 import { webSettings } from '../inference/web/settings.ts'
@@ -38,7 +39,6 @@ function toWebOrigin(text: string): string | null {
   return url === null || url.origin === 'null' ? null : url.origin
 }
 
-/** A bucket of an S3-compatible store. */
 const bucket = z.strictObject({
   endpoint: z.url({ protocol: /^https?$/ }),
   bucket: z.string().min(1),
@@ -132,6 +132,7 @@ export const settingsFields = z.strictObject({
     .prefault({}),
   containers: containerSettings.prefault({}),
   fusion: fusionSettings,
+  priorities: prioritySettings,
   /** Stored responses of the Responses API. */
   responses: z
     .strictObject({

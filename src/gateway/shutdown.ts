@@ -58,6 +58,7 @@ export async function shutDown(
   const { drain } = gateway.settings.limits
   const abortTimer = setTimeout(() => {
     for (const exchange of gateway.upstreams.exchanges) exchange.stop()
+    gateway.upstreams.rates.stop()
   }, drain)
   const deadline = setTimeout(() => void server.stop(true), drain + abortGraceMs)
   await Promise.all([

@@ -5,7 +5,15 @@ import type { ApiKey } from './keys.ts'
 export type KeyChanges = Partial<
   Pick<
     ApiKey,
-    'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit' | 'tier' | 'tag_rules'
+    | 'name'
+    | 'disabled'
+    | 'limit_nanos'
+    | 'limit_reset'
+    | 'include_byok_in_limit'
+    | 'tier'
+    | 'tag_rules'
+    | 'priority'
+    | 'max_priority'
   >
 >
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
+import type { Priority } from '../formats/vocabulary.ts'
 import { sha256 } from '../platform/crypto/crypto.ts'
 import { type Db, isUniqueViolation } from '../platform/db/db.ts'
 import type { ApiKeyTable, Flag, KeyKind, LimitReset } from '../platform/db/schema.ts'
@@ -31,6 +32,9 @@ export interface NewKey {
   tier?: string | null
   /** JSON. */
   tagRules?: string | null
+  priority?: Priority
+  /** The highest priority of a request; null: that of the key. */
+  maxPriority?: Priority | null
   /** Permissions of a management key; null if they are not limited. */
   permissions?: readonly Permission[] | null
   workspaceIds?: readonly string[] | null
@@ -88,6 +92,8 @@ export async function createKey(
         source: input.source ?? 'api',
         tier: input.tier ?? null,
         tag_rules: input.tagRules ?? null,
+        priority: input.priority ?? 'normal',
+        max_priority: input.maxPriority ?? null,
         permissions: encodeList(input.permissions ?? null),
         workspace_ids: encodeList(input.workspaceIds ?? null),
         created_at: isoNow(clock),

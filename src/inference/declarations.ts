@@ -14,7 +14,7 @@ const flag = z
   .optional()
   .meta({ examples: ['true', 'false'] })
 
-/** Headers of inference requests. An invalid value is ignored, not rejected. */
+/** Headers of inference requests. Unless its description says so, an invalid value is ignored, not rejected. */
 export const inferenceHeaders = z.object({
   'x-session-id': z
     .string()
@@ -50,6 +50,13 @@ export const inferenceHeaders = z.object({
     .meta({ examples: ['project=apollo, team=search'] })
     .describe('Tags of the request, separated by commas. A tag without a value has the value `true`.'),
   'x-headgate-user': z.string().optional().describe('The end user, instead of the one the body names.'),
+  'x-headgate-priority': z
+    .string()
+    .optional()
+    .meta({ examples: ['low', 'normal', 'high'] })
+    .describe(
+      'Which requests pass first where the rate of a provider is nearly used: `low`, `normal` or `high`, at most `max_priority` of the key. Another value is rejected.',
+    ),
   'http-referer': z.string().optional().describe('The URL of your application, stored with the generation.'),
   'x-title': z.string().optional().describe('The name of your application, stored with the generation.'),
 })

@@ -41,7 +41,8 @@ async function leaveOldRecords(db: Db, { rolled, unrolled }: { rolled: number; u
   const owner = { organization_id: 'org', workspace_id: 'w', key_id: 1, user_id: 'u' }
   const cost = { cost_nanos: 1n, hold_nanos: 5n, posting_id: 'post' }
   // Without the columns of later versions.
-  const { billed_units, routing_plan_id, dispatch_ms, nearest_limit, tags, ...oldColumns } = blankGeneration
+  const { billed_units, routing_plan_id, dispatch_ms, nearest_limit, tags, queued_ms, ...oldColumns } =
+    blankGeneration
   const row = { ...oldColumns, ...owner, ...cost, created_at: at, ended_at: at }
   await db
     .insertInto('generations')

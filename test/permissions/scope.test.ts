@@ -128,6 +128,24 @@ describeOnEachDatabase('members with permissions in a workspace', (server) => {
       expect((await member.call('PATCH', `/keys/${hash}`, { body: { limit: 3 } })).body.data.limit).toBe(3)
     })
 
+    test('the priority of a key that a member creates or changes is not high', async () => {
+      const { hash } = (await createKey(member, { priority: 'low' })).body.data
+      for (const field of ['priority', 'max_priority']) {
+        const body = { [field]: 'high' }
+        for (const response of [
+          await createKey(member, body),
+          await member.call('PATCH', `/keys/${hash}`, { body }),
+        ]) {
+          expect(response.status).toBe(400)
+          expect(response.body.error.message).toStartWith(`${field}:`)
+        }
+      }
+      const body = { max_priority: 'high' }
+      expect((await admin.call('PATCH', `/keys/${hash}`, { body })).body.data).toMatchObject(body)
+      const renamed = await member.call('PATCH', `/keys/${hash}`, { body: { name: 'mine', ...body } })
+      expect(renamed.body.data).toMatchObject({ name: 'mine', priority: 'low', ...body })
+    })
+
     test('a key without a limit that an admin made for a member can be renamed by the member', async () => {
       const { hash } = (await createKey(admin, { creator_user_id: member.member.id })).body.data
       const renamed = await member.call('PATCH', `/keys/${hash}`, { body: { name: 'mine' } })

@@ -105,7 +105,12 @@ export function buildFakeRequest(fields: JsonObject, options: FakeRequestOptions
     format: formats.chat,
     content: RequestContent.parse(formats.chat, body, { text: JSON.stringify(body), body, values: 1 }),
     keyContext: { policy, byokKeys, defaultSort: null },
-    options: parseOptions(body, headers, { defaultModel: null, tagRules: null }),
+    options: parseOptions(body, headers, {
+      defaultModel: null,
+      tagRules: null,
+      priority: 'normal',
+      maxPriority: 'normal',
+    }),
     presetId: null,
     logsContent: false,
     exportTargets: null,

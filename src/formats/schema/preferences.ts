@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { quantizations } from '../vocabulary.ts'
+import { priorities, quantizations } from '../vocabulary.ts'
 import { attemptPolicyFields } from './attempt-policy.ts'
 
 const sortBy = z.enum(['price', 'throughput', 'latency', 'exacto'])
@@ -88,6 +88,12 @@ export const providerPreferences = z
     hedge: attemptPolicyFields.hedge
       .nullish()
       .describe('Sends the request to the next endpoint too if there is no content; both are charged'),
+    priority: z
+      .enum(priorities)
+      .nullish()
+      .describe(
+        'Which requests pass first where the rate of a provider is nearly used; by default that of the key. Nothing is sent to the provider: `service_tier` is its own',
+      ),
   })
   .meta({ id: 'ProviderPreferences' })
 

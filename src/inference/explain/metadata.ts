@@ -1,7 +1,8 @@
+import type { Priority } from '../../formats/vocabulary.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asNumber, asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import { type FailedAttempt, statusFor } from '../failures/failure.ts'
-import type { FallbackStep } from '../request/attempts.ts'
+import type { FallbackStep, RateDelay } from '../request/attempts.ts'
 import type { RequestState, Routed, RoutingPlan, Unguarded } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
@@ -99,9 +100,20 @@ export function explainError(request: Unguarded<RequestState>, error: unknown): 
   }
 }
 
-/** The steps besides the model, and the models that were not requested first: only those that acted. */
-export function describePipeline({ hits, work, keyContext, attempts }: Unguarded<RequestState>): {
+/** A request that waited for the rate of a provider, or passed over endpoints whose rate was nearly used. */
+interface DescribedDelay {
+  priority: Priority
+  waited_ms: number
+  passed_over: { model: string; endpoint: string }[]
+}
+
+/**
+ * The steps besides the model, the models that were not requested first, and what the rates of providers changed: only
+ * what acted.
+ */
+export function describePipeline({ hits, work, keyContext, attempts, options }: Unguarded<RequestState>): {
   fallbacks?: readonly FallbackStep[]
+  rates?: DescribedDelay
   pipeline?: PipelineStage[]
 } {
   const compression = attempts.translation?.compression
@@ -112,7 +124,16 @@ export function describePipeline({ hits, work, keyContext, attempts }: Unguarded
   ]
   return {
     ...(attempts.fallbacks && { fallbacks: attempts.fallbacks }),
+    ...(attempts.queue && { rates: describeDelay(attempts.queue, options.priority) }),
     ...(pipeline.length > 0 && { pipeline }),
+  }
+}
+
+function describeDelay({ waitedMs, passedOver }: RateDelay, priority: Priority): DescribedDelay {
+  return {
+    priority,
+    waited_ms: Math.round(waitedMs),
+    passed_over: passedOver.map(({ model, endpoint }) => ({ model: model.id, endpoint: endpoint.tag })),
   }
 }
 

@@ -78,6 +78,7 @@ function buildIncoming(
     isNested: true,
     outer: { id: outer.id, purpose },
     tags: options.tags,
+    priority: options.priority,
     ...(funds && { outerFunds: funds }),
     onSettled: [(settled) => reader.settle(settled)],
   }

@@ -96,6 +96,7 @@ function parse(
     body,
     decode: decodeImageBody,
     tags: options.tags,
+    priority: options.priority,
     ...(id !== undefined && { id }),
     ...(onSettled && { onSettled: [onSettled] }),
     ...(funds && { outerFunds: funds }),

@@ -6,6 +6,7 @@ import type { GenerationStatus } from '../../platform/db/generation-table.ts'
 import type { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { OpenSpan } from '../../platform/tracing/span-recorder.ts'
 import type { FailedAttempt } from '../failures/failure.ts'
+import type { Room } from '../rates/room.ts'
 import type { Transcript } from '../reply/transcript.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { UpstreamAccess } from '../upstream/access.ts'
@@ -60,6 +61,17 @@ export interface Attempts {
   firstTokenMs: number | null
   /** The models that were added to the plan; null if none were. */
   fallbacks: readonly FallbackStep[] | null
+  /** What the last attempt occupies of the known rates of its endpoint; null if none are known. */
+  room: Room | null
+  /** What the rates of providers have changed; null if nothing. */
+  queue: RateDelay | null
+}
+
+/** A request that the rates of providers have delayed, or sent to another candidate. */
+export interface RateDelay {
+  waitedMs: number
+  /** Candidates without room for it when another one had some. */
+  passedOver: readonly Candidate[]
 }
 
 /** The end of a request: its status, its charge and its reply. */

@@ -4,7 +4,7 @@ import type { ExportTargets } from '../../delivery/outbox.ts'
 import type { ModelCall } from '../../formats/call/call.ts'
 import type { PlainPrompt } from '../../formats/call/plain-prompt.ts'
 import type { RequestSize } from '../../formats/call/size.ts'
-import type { DataRegion, TaskName } from '../../formats/vocabulary.ts'
+import type { DataRegion, Priority, TaskName } from '../../formats/vocabulary.ts'
 import type { ClientCodec, ReplySummary } from '../../formats/wire-format.ts'
 import type { KeyContext } from '../../gateway/account-cache.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
@@ -44,6 +44,8 @@ export interface IncomingRequest {
   outer?: RequestState['outer']
   /** The tags of the outer request. */
   tags?: readonly string[]
+  /** The priority of the outer request. */
+  priority?: Priority
   /** The funds of the outer request, which this one draws on. */
   outerFunds?: Funds
   onSettled?: RequestState['onSettled']

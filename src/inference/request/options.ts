@@ -5,12 +5,14 @@ import type { FormatNames } from '../../formats/reasoning-format.ts'
 import { type ReasonFallbacks, reasonFallbacks } from '../../formats/schema/fallbacks.ts'
 import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
 import { listServiceHeaders } from '../../formats/synonyms.ts'
+import type { Priority } from '../../formats/vocabulary.ts'
 import type { TagRules } from '../../governance/tags/rules.ts'
 import { noTags } from '../../governance/tags/tag.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import { flattenIssues } from '../../platform/validation/validation-issues.ts'
 import { type AttemptOptions, parseAttemptOptions, timeoutHeader } from './attempt-options.ts'
+import { parsePriority, priorityHeader } from './priority.ts'
 import {
   type LabelHeaders,
   labelHeaders,
@@ -52,6 +54,8 @@ export interface RequestOptions {
   reasoningFormatNames: FormatNames
   /** What the request says about its attempts; null if nothing. */
   attempts: AttemptOptions | null
+  /** Which requests pass first where the rate of a provider is nearly used. */
+  priority: Priority
   /** Models by the reason for which they are tried; null if the request names none by reason. */
   fallbacks: ReasonFallbacks | null
 }
@@ -73,15 +77,18 @@ const maxLabelLength = 256
 interface KeyDefaults {
   defaultModel: string | null
   tagRules: TagRules | null
+  priority: Priority
+  maxPriority: Priority
 }
 
 /** `outerTags`: what another request makes has the tags of that one. */
 export function parseOptions(
   body: JsonObject,
   headers: Headers,
-  { defaultModel, tagRules }: KeyDefaults,
+  keyDefaults: KeyDefaults,
   outerTags?: readonly string[],
 ): RequestOptions {
+  const { defaultModel, tagRules } = keyDefaults
   const rules = outerTags ? null : tagRules
   const labels = findLabelHeaders(headers)
   const metadata = body.metadata === undefined ? undefined : asObject(body.metadata)
@@ -89,6 +96,7 @@ export function parseOptions(
   // Validated by the operation's schema; a preset's, when the preset was created.
   const preferences = (asObject(body.provider) ?? noPreferences) as ProviderPreferences
   const timeout = headers.get(timeoutHeader)
+  const hasPriority = preferences.priority != null || headers.has(priorityHeader)
   return {
     models: parseModels(body, defaultModel),
     preferences,
@@ -116,6 +124,7 @@ export function parseOptions(
     reasoningFormatNames: headers.get('x-headgate-reasoning-formats') === 'neutral' ? 'neutral' : 'sdk',
     attempts:
       timeout === null && preferences === noPreferences ? null : parseAttemptOptions(preferences, timeout),
+    priority: hasPriority ? parsePriority(preferences, headers, keyDefaults) : keyDefaults.priority,
     fallbacks: body.fallbacks === undefined ? null : parseReasonFallbacks(body.fallbacks),
   }
 }

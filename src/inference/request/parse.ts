@@ -68,6 +68,8 @@ const noAttempt = {
   transcript: null,
   firstTokenMs: null,
   fallbacks: null,
+  room: null,
+  queue: null,
 }
 
 export function createState<F extends RequestFormat, C extends MeasuredContent>(
@@ -76,11 +78,13 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   { startedAt, keyContext, format, content, presetId }: Parsed<F, C>,
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
-  const parsed = parseOptions(content.body, httpRequest.headers, keyContext, incoming.tags)
+  const { priority } = incoming
+  const defaults = priority ? { ...keyContext, priority } : keyContext
+  const parsed = parseOptions(content.body, httpRequest.headers, defaults, incoming.tags)
   const at = gateway.clock.now()
   const { routingRules } = keyContext
   const received = { incoming, format, content, options: parsed, at }
-  const ruled = routingRules && applyRoutingRules(gateway, received, routingRules, keyContext.tagRules)
+  const ruled = routingRules && applyRoutingRules(gateway, received, routingRules, keyContext)
   const named = ruled?.options ?? parsed
   const hasNames = keyContext.aliases !== null || gateway.catalog.retiring.size > 0
   const options = hasNames ? resolveModels(gateway, named, keyContext, id) : named

@@ -1,3 +1,4 @@
+import type { KeyContext } from '../../gateway/account-cache.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import {
   findMatch,
@@ -12,6 +13,7 @@ import type { AppliedRule } from './applied-rule.ts'
 import { parseAttemptOptions, timeoutHeader } from './attempt-options.ts'
 import type { IncomingRequest, RequestState, Unguarded } from './inference-request.ts'
 import type { RequestOptions } from './options.ts'
+import { lowerPriority } from './priority.ts'
 import { describeRequest, type RuledRequest } from './rule-facts.ts'
 import { combinePreferences } from './rule-preferences.ts'
 
@@ -19,6 +21,9 @@ export interface RuledOptions {
   options: RequestOptions
   rule: AppliedRule
 }
+
+/** What a rule cannot change for a key. */
+type KeyRules = Pick<KeyContext, 'tagRules' | 'maxPriority'>
 
 /** A request of a client, or of a plugin or tool. */
 interface ReceivedRequest extends Pick<RuledRequest, 'format' | 'content' | 'options' | 'at'> {
@@ -33,7 +38,7 @@ export function applyRoutingRules(
   gateway: Gateway,
   { incoming, ...received }: ReceivedRequest,
   { workspace, rules }: WorkspaceRules,
-  tagRules: TagRules | null,
+  ofKey: KeyRules,
 ): RuledOptions | null {
   const { caller, region, httpRequest, isNested, tags } = incoming
   if (isNested || tags) return null
@@ -50,7 +55,7 @@ export function applyRoutingRules(
     hasModels: action.models !== undefined,
     rejection: action.reject?.message ?? null,
   }
-  const changed = changeOptions(gateway, options, action, { tagRules, headers: httpRequest.headers })
+  const changed = changeOptions(gateway, options, action, { ...ofKey, headers: httpRequest.headers })
   return { options: changed, rule: applied }
 }
 
@@ -58,7 +63,7 @@ function changeOptions(
   { catalog }: Gateway,
   options: RequestOptions,
   { models, provider, tags }: RuleAction,
-  { tagRules, headers }: { tagRules: TagRules | null; headers: Headers },
+  { tagRules, maxPriority, headers }: KeyRules & { headers: Headers },
 ): RequestOptions {
   const changed = { ...options }
   if (models) {
@@ -69,6 +74,7 @@ function changeOptions(
   if (provider) {
     changed.preferences = combinePreferences(options.preferences, provider, catalog.providerByName)
     changed.attempts = parseAttemptOptions(changed.preferences, headers.get(timeoutHeader))
+    if (provider.priority) changed.priority = lowerPriority(provider.priority, maxPriority)
   }
   if (tags) Object.assign(changed, addTags(options, tags, tagRules))
   return changed

@@ -4,7 +4,12 @@ import { noTags } from '../../governance/tags/tag.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { parseOptions } from './options.ts'
 
-const noDefaults = { defaultModel: null, tagRules: null }
+const noDefaults = {
+  defaultModel: null,
+  tagRules: null,
+  priority: 'normal',
+  maxPriority: 'normal',
+} as const
 
 function parseAll(body: JsonObject, headers: Record<string, string> = {}) {
   return parseOptions({ model: 'm', ...body }, new Headers(headers), noDefaults)
@@ -110,7 +115,7 @@ describe('the rules of a key and its workspace', () => {
     JSON.stringify({ required: [], forbidden: [], set: {}, ...rules })
   const parseWith = (workspace: string | null, key: string | null, header: string) =>
     parseOptions({ model: 'm' }, new Headers({ 'x-headgate-tags': header }), {
-      defaultModel: null,
+      ...noDefaults,
       tagRules: combineTagRules(workspace, key),
     })
 

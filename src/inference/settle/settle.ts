@@ -28,6 +28,7 @@ import { remainingHold } from '../hold/extend-hold.ts'
 import { encodeNearestLimit, encodeNearestOf } from '../hold/nearest-limit.ts'
 import { releaseExtensions } from '../hold/request-hold.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
+import { settleRates } from '../rates/settle-rates.ts'
 import type { Outcome } from '../request/attempts.ts'
 import type { Admitted, RequestState } from '../request/inference-request.ts'
 import type { RequestOptions } from '../request/options.ts'
@@ -191,6 +192,7 @@ async function settleRequest(
   if (candidate) work?.bill.markRecorded()
   else request.funds?.passLines()
   const counting = request.limits && settleLimits(request, candidate, charge)
+  const rating = attempts.room && settleRates(attempts.room, request, charge)
   const settlement = candidate
     ? createSettlement(gateway, request, { candidate, outcome, lines, extraStatements })
     : releaseRequest(gateway, request, error)
@@ -199,6 +201,7 @@ async function settleRequest(
   } finally {
     if (request.hold.funds) await request.hold.funds.close(gateway)
     if (counting) await counting
+    if (rating) await rating
     if (request.hold.extensions) await releaseExtensions(gateway, request, request.hold.extensions)
   }
   if (candidate && work) recordLateLines(gateway, request.id, work, lines.length)
@@ -279,6 +282,7 @@ function createSettlement(
       nearest_limit: request.limits?.reservation
         ? encodeNearestOf(nearest, request.limits.reservation.counted)
         : nearest && encodeNearestLimit(nearest),
+      queued_ms: attempts.queue?.waitedMs ? Math.round(attempts.queue.waitedMs) : null,
       dropped: encodeDropped(translation?.upstreamRequest.dropped, summary?.losses, request.options),
       service_tier: tierOf(candidate, summary),
     },

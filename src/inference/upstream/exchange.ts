@@ -9,6 +9,7 @@ import {
   UpstreamError,
   unexpectedReplyError,
 } from '../failures/errors.ts'
+import type { Room } from '../rates/room.ts'
 
 /** Milliseconds that the parts of an exchange may take, as in the settings `limits`. */
 export interface TimeLimits {
@@ -46,6 +47,10 @@ export class UpstreamExchange implements Ticking, EventListenerObject {
   readonly #openExchanges: UpstreamServices['exchanges']
   /** HTTP headers of the trace that the request belongs to. */
   traceHeaders: Readonly<Record<string, string>> | undefined
+  /** The candidate of the attempt, whose rates its replies report; null if it is not an attempt. */
+  candidateId: string | null = null
+  /** What the attempt occupies of known rates; null if none are known. */
+  room: Room | null = null
   /** HTTP status of the upstream's response. */
   status: number | null = null
 

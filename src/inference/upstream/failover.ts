@@ -8,10 +8,13 @@ import { traceHeader } from '../../platform/tracing/trace-parent.ts'
 import { ClientDisconnectedError, timeoutError, UpstreamError } from '../failures/errors.ts'
 import { isPlainCode, isRequestFault, toClientError, toFailedAttempt } from '../failures/failure.ts'
 import { rateLimitedError } from '../plan/plan.ts'
+import { failedUse } from '../rates/rate-use.ts'
+import type { Room } from '../rates/room.ts'
 import type { AttemptedTranslation } from '../request/attempts.ts'
 import type { Admitted, RequestState, Routed } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { acceptAttempt, beginAttempt, failAttempt } from './attempt-span.ts'
+import { enterEndpoint, isRated, reenterEndpoint, tryEnterEndpoint } from './enter-endpoint.ts'
 import { UpstreamExchange } from './exchange.ts'
 import { fallBack } from './fall-back.ts'
 import { type HedgeResult, isHedgeable, type NextAttempt, tryHedged } from './hedge.ts'
@@ -56,27 +59,28 @@ export async function withFailover<Q extends Routed, T extends AttemptedTranslat
       encodingError ??= translation
       continue
     }
-    const first: NextAttempt<T> = { candidate, translation, isRetry: false }
+    let room: Room | null = null
+    if (candidate.endpoint.rates || gateway.upstreams.rates.learned.has(candidate.id)) {
+      room = await enterEndpoint(gateway, request, index, (other) => shouldTry(gateway, request, other))
+      if (!room) {
+        index -= 1
+        continue
+      }
+    }
+    const first: NextAttempt<T> = { candidate, translation, isRetry: false, room }
     const policy: HedgePolicy | false | null | undefined =
       request.options.attempts?.hedge ?? candidate.endpoint.attempts?.hedge
-    const { abandon } = stages
     let reply: { value: R } | null
-    if (policy && abandon && !hedgedWith && isHedgeable(request)) {
-      const prepareNext = () => prepareAttempt(gateway, request, stages, index + 1)
-      const run = (state: Q, attempt: NextAttempt<T>) => tryCandidate(gateway, state, stages, attempt)
-      const hedged: HedgeResult<R> = await tryHedged<Q & Admitted, T, R>(gateway, request, {
-        policy,
-        first,
-        prepareNext,
-        run,
-        abandon,
-      })
+    if (policy && stages.abandon && !hedgedWith && isHedgeable(request)) {
+      const hedge: HedgedAttempt<T, R> = { policy, first, index, abandon: stages.abandon }
+      const hedged: HedgeResult<R> = await attemptHedged(gateway, request, stages, hedge)
       reply = hedged.reply
       hedgedWith = hedged.second
     } else reply = await tryCandidate(gateway, request, stages, first)
     for (let retries = 0; !reply && !hedgedWith; retries++) {
       if (!(await shouldRetry(gateway, request, candidate, retries))) break
-      reply = await tryCandidate(gateway, request, stages, { ...first, isRetry: true })
+      const again = room && (await reenterEndpoint(gateway, request, candidate))
+      reply = await tryCandidate(gateway, request, stages, { ...first, isRetry: true, room: again })
     }
     if (reply) return reply.value
   }
@@ -113,17 +117,39 @@ function tryTranslate<Q, T extends AttemptedTranslation>(
   }
 }
 
-/** The first candidate from an index that may be tried, with the request encoded for it; null if there is none. */
-function prepareAttempt<Q extends Routed, T extends AttemptedTranslation>(
+interface HedgedAttempt<T, R> {
+  policy: HedgePolicy
+  first: NextAttempt<T>
+  index: number
+  abandon: NonNullable<AttemptStages<never, AttemptedTranslation, R>['abandon']>
+}
+
+/** Tries a candidate, and the next one too if the first takes too long. */
+function attemptHedged<Q extends Admitted, T extends AttemptedTranslation, R>(
+  gateway: Gateway,
+  request: Q,
+  stages: AttemptStages<NoInfer<Q>, T, R>,
+  { policy, first, index, abandon }: HedgedAttempt<T, R>,
+): Promise<HedgeResult<R>> {
+  const prepareNext = () => prepareAttempt(gateway, request, stages, index + 1)
+  const run = (state: Q, attempt: NextAttempt<T>) => tryCandidate(gateway, state, stages, attempt)
+  return tryHedged<Q, T, R>(gateway, request, { policy, first, prepareNext, run, abandon })
+}
+
+/** The first candidate from an index that may be tried now, with the request encoded for it; null if there is none. */
+async function prepareAttempt<Q extends Routed, T extends AttemptedTranslation>(
   gateway: Gateway,
   request: Q,
   stages: Pick<AttemptStages<Q, T, unknown>, 'translate'>,
   from: number,
-): NextAttempt<T> | null {
+): Promise<NextAttempt<T> | null> {
   for (const candidate of request.plan.candidates.slice(from)) {
     if (!shouldTry(gateway, request, candidate)) continue
     const translation = tryTranslate(gateway, request, stages, candidate)
-    if (!(translation instanceof GatewayError)) return { candidate, translation, isRetry: false }
+    if (translation instanceof GatewayError) continue
+    const rated = isRated(gateway, candidate)
+    const room = rated ? await tryEnterEndpoint(gateway, request, candidate) : null
+    if (room || !rated) return { candidate, translation, isRetry: false, room }
   }
   return null
 }
@@ -133,7 +159,7 @@ async function tryCandidate<Q extends RequestState, T extends AttemptedTranslati
   gateway: Gateway,
   request: Q,
   stages: Pick<AttemptStages<Q, T, R>, 'execute'>,
-  { candidate, translation, isRetry, canceled }: NextAttempt<T>,
+  { candidate, translation, isRetry, canceled, room }: NextAttempt<T>,
 ): Promise<{ value: R } | null> {
   const { attempts, httpRequest } = request
   if (httpRequest.signal.aborted) throw new ClientDisconnectedError()
@@ -141,9 +167,12 @@ async function tryCandidate<Q extends RequestState, T extends AttemptedTranslati
   attempts.translation = translation
   attempts.lastStartedAt = performance.now()
   attempts.isOpen = true
+  attempts.room = room
   const health = gateway.routing.health.getOrCreate(candidate.id)
   health.recordStart(gateway.clock.now(), isRetry)
   const exchange = new UpstreamExchange(httpRequest.signal, gateway)
+  exchange.candidateId = candidate.id
+  exchange.room = room
   if (candidate.endpoint.attempts || request.timeLimitMs !== null || request.options.attempts)
     limitTime(gateway, request, candidate, exchange)
   if (canceled) exchange.abortWith(canceled)
@@ -151,11 +180,14 @@ async function tryCandidate<Q extends RequestState, T extends AttemptedTranslati
   try {
     const value = await stages.execute(exchange, candidate, translation, request)
     if (request.spans) acceptAttempt(request, exchange)
+    if (room) room.observe()
     return { value }
   } catch (error) {
     exchange.abort()
+    if (room) room.observe()
     if (canceled?.aborted || !(error instanceof UpstreamError)) throw error
     attempts.isOpen = false
+    if (room) await room.settle(failedUse)
     const failure = capRetryAfter(gateway, error.failure)
     if (candidate.endpoint.provider.failsOnRequest || exchange.isRequestedTimeout(failure))
       health.releaseTrial()

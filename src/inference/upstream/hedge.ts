@@ -3,6 +3,7 @@ import type { ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
+import type { Room } from '../rates/room.ts'
 import type { Admitted, Routed } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { type Contender, holdHedge, type Outcome, releaseHedge, settleLoser } from './hedge-settlement.ts'
@@ -12,6 +13,8 @@ export interface NextAttempt<T> {
   candidate: Candidate
   translation: T
   isRetry: boolean
+  /** What it occupies of the known rates of its endpoint; null if none are known. */
+  room: Room | null
   /** Ends the attempt because another one has won. */
   canceled?: AbortSignal
 }
@@ -21,7 +24,7 @@ export interface Hedge<Q, T, R> {
   policy: HedgePolicy
   first: NextAttempt<T>
   /** The next candidate that may be tried, with the request encoded for it; null if there is none. */
-  prepareNext(): NextAttempt<T> | null
+  prepareNext(): Promise<NextAttempt<T> | null>
   /** Runs an attempt; null if it failed. */
   run(state: Q, attempt: NextAttempt<T>): Promise<Outcome<R>>
   /** What is known of a reply that has lost; reads it to its end if the provider bills it anyway. */
@@ -76,16 +79,28 @@ export async function tryHedged<Q extends Admitted, T, R>(
 
 type SecondContender<R> = Contender<R> & { held: Admitted }
 
-/** Starts the second attempt once both are held; null if there is none, a limit does not allow it, or the first has ended. */
+/** Starts the second attempt if there is one that may be made. */
 async function startSecond<Q extends Admitted, T, R>(
   gateway: Gateway,
   request: Q,
   hedge: Hedge<Q, T, R>,
   first: Contender<R>,
 ): Promise<SecondContender<R> | null> {
-  const { upstreams, settings, metrics } = gateway
-  const next = hedge.prepareNext()
+  const next = await hedge.prepareNext()
   if (!next) return null
+  const second = await startNext(gateway, request, hedge, { first, next })
+  if (!second && next.room) await next.room.release()
+  return second
+}
+
+/** Starts an attempt once both are held; null if a limit does not allow it, or the first has ended. */
+async function startNext<Q extends Admitted, T, R>(
+  gateway: Gateway,
+  request: Q,
+  hedge: Hedge<Q, T, R>,
+  { first, next }: { first: Contender<R>; next: NextAttempt<T> },
+): Promise<SecondContender<R> | null> {
+  const { upstreams, settings, metrics } = gateway
   if (!upstreams.hedges.tryOpen(upstreams.exchanges.size, settings.limits.hedged_share)) {
     metrics.recordHedge('capped')
     return null

@@ -21,6 +21,8 @@ import {
   redactUnparsed,
   type SecretSource,
 } from '../failures/redact-secrets.ts'
+import { learnRates } from '../rates/learn.ts'
+import { anthropicMarker, openaiMarker } from '../rates/rate-headers.ts'
 import type { ProviderAccess } from './access.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
@@ -117,6 +119,8 @@ async function sendSigned(
     ? requestUserNamed(gateway, exchange, request)
     : requestProvider(exchange, request))
   exchange.status = response.status
+  if (response.headers.has(openaiMarker) || response.headers.has(anthropicMarker))
+    learnRates(gateway, exchange, response.headers)
   if (!access.isUserNamed) gateway.upstreams.origins.markReached(baseUrl)
   const { reply_bytes, reply_values, reply_parts } = gateway.settings.limits
   const { isUserNamed } = access

@@ -148,6 +148,8 @@ export const generationTable = {
   dispatch_ms: nullableCount('end'),
   /** The limit that the hold left the least of, as `encodeNearestLimit` writes it. */
   nearest_limit: nullableText('end'),
+  /** Milliseconds for which it waited for the rate of a provider; null if it did not. */
+  queued_ms: nullableCount('end'),
   /** The ledger transaction that its cost is part of; null when it cost nothing. */
   posting_id: nullableText('ledger', { isEssential: true }),
   /** The time of settlement. */

@@ -279,6 +279,7 @@ export interface WorkspaceBudgetTable {
 }
 
 export type KeyKind = 'inference' | 'management'
+export type KeyPriority = 'low' | 'normal' | 'high'
 export type LimitReset = 'daily' | 'weekly' | 'monthly'
 
 export interface ApiKeyTable {
@@ -318,6 +319,9 @@ export interface ApiKeyTable {
   tier: Generated<string | null>
   /** JSON: the rules about the tags of its requests. */
   tag_rules: string | null
+  /** The priority of its requests, and the highest that a request may have: null for the same. */
+  priority: Generated<KeyPriority>
+  max_priority: Generated<KeyPriority | null>
   created_at: string
   updated_at: string | null
 }

@@ -268,6 +268,13 @@ export const errorTable = {
     'Rate limited by the provider. Retry later.',
     true,
   ),
+  provider_rate_used: row(
+    429,
+    'rate_limit_exceeded',
+    'rate_limit_error',
+    "The provider's rate is nearly used, and other requests pass first. Retry later.",
+    true,
+  ),
   upstream_failed: row(502, 'provider_unavailable', 'api_error', 'The provider failed.', true),
   upstream_overloaded: row(
     503,

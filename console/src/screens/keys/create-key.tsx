@@ -8,6 +8,7 @@ import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { type KeyLimit, KeyLimitFields, toKeyLimit } from '../../components/key-limit-fields.tsx'
+import { type Priority, PrioritySelect } from '../../components/priority-select.tsx'
 import { NameField, TextField } from '../../components/text-field.tsx'
 import { TierSelect } from '../../components/tier-select.tsx'
 import { TargetWorkspace } from '../../components/workspace-scope.tsx'
@@ -19,6 +20,7 @@ interface Draft extends KeyLimit {
   lastDay: string
   /** Null: the default one. */
   tier: string | null
+  priority: Priority
   workspaceId: string | null
   guardrailId: string | null
 }
@@ -33,6 +35,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
     include_byok_in_limit: false,
     lastDay: '',
     tier: null,
+    priority: 'normal',
     workspaceId: current?.id ?? null,
     guardrailId: null,
   })
@@ -52,12 +55,13 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
   )
 }
 
-function bodyOf({ name, lastDay, tier, workspaceId, ...limit }: Draft): KeyBody {
+function bodyOf({ name, lastDay, tier, priority, workspaceId, ...limit }: Draft): KeyBody {
   return {
     name,
     ...toKeyLimit(limit),
     expires_at: endOfDay(lastDay),
     ...(tier !== null && { tier }),
+    ...(priority !== 'normal' && { priority }),
     ...(workspaceId !== null && { workspace_id: workspaceId }),
   }
 }
@@ -79,6 +83,7 @@ function DraftFields({ draft, onChange }: DraftFieldsProps) {
       />
       <KeyLimitFields value={draft} onChange={onChange} />
       <TierSelect placeholder="Default" value={draft.tier} onChange={(tier) => onChange({ tier })} />
+      <PrioritySelect value={draft.priority} onChange={(priority) => onChange({ priority })} />
       <TextField
         type="date"
         label="Last day"

@@ -26,6 +26,8 @@ const key: ApiKey = {
   external_user: null,
   creator_user_id: 'user_ada',
   tier: null,
+  priority: 'normal',
+  max_priority: null,
   workspace_id: 'workspace',
 }
 

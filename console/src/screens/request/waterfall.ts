@@ -14,6 +14,7 @@ export interface Bar {
 
 const stageLabels: Record<Explanation['stages'][number]['name'], [string, string]> = {
   gateway: ['Gateway', 'checks, routing and hold, until the first request to a provider'],
+  rate_queue: ['Queue', 'waiting for the rate of the provider'],
   failed_attempts: ['Failed attempts', 'until the request to the last provider'],
   first_token: ['Waiting', 'until the provider began its reply'],
   reply: ['Reply', 'until the end of the reply'],

@@ -65,9 +65,9 @@ const attempt = z.strictObject({
 
 const stage = z.strictObject({
   name: z
-    .enum(['gateway', 'failed_attempts', 'first_token', 'reply'])
+    .enum(['gateway', 'rate_queue', 'failed_attempts', 'first_token', 'reply'])
     .describe(
-      '`gateway`: until the first request to a provider; `failed_attempts`: until the last one; `first_token`: until the provider replied; `reply`: until its end.',
+      '`gateway`: until the first request to a provider; `rate_queue`: of that, waiting for the rate of a provider; `failed_attempts`: until the last one; `first_token`: until the provider replied; `reply`: until its end.',
     ),
   started: z.int(),
   duration: z.int(),
@@ -106,6 +106,10 @@ export const explanationRecord = z
       .describe('null if the request was not routed, or if its routing decision was not stored.'),
     attempts: z.array(attempt),
     stages: z.array(stage),
+    queued: z
+      .int()
+      .nullable()
+      .describe('Milliseconds for which it waited for the rate of a provider; null if it did not.'),
     price: priceRecord.nullable().describe('null for a refused request.'),
     nearest_limit: z
       .strictObject({
@@ -153,6 +157,7 @@ export function explainRefusal(
     routing: plan && describeRouting(plan, []),
     attempts: [],
     stages: [{ name: 'gateway', started: 0, duration: row.latency_ms }],
+    queued: null,
     price: null,
     nearest_limit: null,
     guardrail_hits: hits.map(toHitRecord),
@@ -185,6 +190,7 @@ export function explainGeneration(
     routing: plan && describeRouting(plan, attempts),
     attempts,
     stages: listStages(row, attempts),
+    queued: row.queued_ms,
     price: explainPrice(catalog, row, plan, lines),
     nearest_limit: nearest && describeLimit(nearest),
     guardrail_hits: hits.map(toHitRecord),
@@ -264,11 +270,14 @@ function describeError({ code, provider_code, message }: JsonObject, isAccountVi
 
 /** Lists the stages of a request whose times are known. */
 function listStages(row: GenerationRow, attempts: readonly Attempt[]): Explanation['stages'] {
-  const { dispatch_ms, first_token_ms, latency_ms } = row
+  const { dispatch_ms, first_token_ms, latency_ms, queued_ms } = row
   if (dispatch_ms === null) return []
   const first = attempts[0]?.started ?? dispatch_ms
+  // Between attempts, the time is part of theirs.
+  const queued = first === dispatch_ms ? Math.min(first, queued_ms ?? 0) : 0
   const ends = [
-    ['gateway', first],
+    ['gateway', first - queued],
+    ['rate_queue', first],
     ['failed_attempts', dispatch_ms],
     ['first_token', first_token_ms ?? dispatch_ms],
     ['reply', latency_ms],

@@ -190,6 +190,7 @@ function toProviderInForce(provider: CatalogProvider): z.input<typeof providerIn
     abilities: [...(provider.capabilities ?? commonCapabilities)],
     bills_abandoned: provider.billsAbandoned ?? false,
     ...provider.attemptPolicy,
+    ...(provider.rateLimits && { rate_limits: provider.rateLimits }),
     regions: provider.regions,
     data_policy: provider.dataPolicy,
     ...(provider.headquarters && { headquarters: provider.headquarters }),

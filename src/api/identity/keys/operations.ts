@@ -36,6 +36,7 @@ import {
   requireChangeableKey,
   requireKey,
 } from './find.ts'
+import { priorityBody, resolveNewPriority, resolvePriority } from './priority.ts'
 import {
   currentKey,
   keyRecord,
@@ -43,6 +44,7 @@ import {
   toKeyLimits,
   toKeyRecord,
   toLimitFields,
+  toPriorityFields,
   toUsageFields,
 } from './record.ts'
 import { rotateApiKey } from './rotate.ts'
@@ -73,6 +75,7 @@ const createBody = z.strictObject({
   workspace_id: z.uuid().optional(),
   creator_user_id: z.string().min(1).nullish(),
   tier: tierName.nullish(),
+  ...priorityBody,
   external: z.strictObject({ user: lineField(256), api_key: partnerSecret.optional() }).optional(),
 })
 
@@ -83,6 +86,7 @@ const updateBody = z.strictObject({
   limit_reset: limitReset.nullish(),
   include_byok_in_limit: z.boolean().optional(),
   tier: tierName.nullish(),
+  ...priorityBody,
   tags: tagRulesBody.nullish().describe('Rules about the tags of its requests; null removes them.'),
 })
 
@@ -115,6 +119,7 @@ const getCurrentKey = defineOperation({
         workspace_id: (await isWorkspaceDeleted(gateway.db, caller.key.workspace_id))
           ? null
           : caller.key.workspace_id,
+        ...toPriorityFields(caller.key),
         limits: toKeyLimits(await loadKeyLimits(gateway, caller.key)),
         allowed_data_regions: await resolveAllowedRegions(gateway, caller.key),
         free_model_daily_requests: { limit: freeLimit, remaining: Math.max(0, freeLimit - used), used },
@@ -196,6 +201,7 @@ const createApiKey = defineOperation({
       includeByokInLimit: body.include_byok_in_limit ?? false,
       expiresAt: body.expires_at ?? null,
       tagRules: encodeTagRules(body.tags ?? null),
+      ...resolveNewPriority(scope, workspace.id, body),
       externalUser: body.external?.user ?? null,
       externalSecret: body.external?.api_key ?? null,
       tier:
@@ -261,7 +267,8 @@ const updateApiKey = defineOperation({
       const before = await lockKey(tx, caller.organizationId, params.hash)
       if (!before) throw keyNotFoundError()
       validateLimitChange(request, before, changes)
-      const after = await updateKey(tx, gateway.clock, before.id, changes)
+      const priorities = resolvePriority(scope, before.workspace_id, body, before)
+      const after = await updateKey(tx, gateway.clock, before.id, { ...changes, ...priorities })
       record({ action: 'key.update', ...describeKey(after), before, after })
       return after
     })

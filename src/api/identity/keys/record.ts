@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dataRegions } from '../../../formats/vocabulary.ts'
+import { dataRegions, priorities } from '../../../formats/vocabulary.ts'
 import type { KeyLimitUse } from '../../../governance/limits/key-limits.ts'
 import { decodeAmount } from '../../../governance/limits/limit-fields.ts'
 import { limitMeasures, limitWindows } from '../../../governance/limits/limit-rule.ts'
@@ -19,6 +19,16 @@ const usageFields = {
   byok_usage_daily: z.number(),
   byok_usage_weekly: z.number(),
   byok_usage_monthly: z.number(),
+}
+
+const priorityFields = {
+  priority: z
+    .enum(priorities)
+    .describe('An extension: which requests pass first where the rate of a provider is nearly used.'),
+  max_priority: z
+    .enum(priorities)
+    .nullable()
+    .describe('An extension: the highest priority that a request may ask for; null: `priority`.'),
 }
 
 const limitFields = {
@@ -51,6 +61,7 @@ export const keyRecord = z
       .describe('An extension: the rules about the tags of its requests; null if there are none.'),
     creator_user_id: z.string().nullable(),
     tier: z.string().nullable().describe('An extension: the tier whose limits apply to it.'),
+    ...priorityFields,
     workspace_id: z.string(),
   })
   .meta({ id: 'ApiKey' })
@@ -80,6 +91,7 @@ export const currentKey = z
     expires_at: z.string().nullable(),
     organization_id: z.string().nullable(),
     workspace_id: z.string().nullable(),
+    ...priorityFields,
     allowed_data_regions: z.array(z.enum(dataRegions)),
     limits: z
       .array(keyLimit)
@@ -129,8 +141,13 @@ export function toKeyRecord(key: ApiKey, usage: KeyUsage): z.input<typeof keyRec
     tags: toTagRulesRecord(key.tag_rules),
     creator_user_id: key.creator_user_id,
     tier: key.tier,
+    ...toPriorityFields(key),
     workspace_id: key.workspace_id,
   }
+}
+
+export function toPriorityFields({ priority, max_priority }: ApiKey) {
+  return { priority, max_priority }
 }
 
 export function toLimitFields(key: ApiKey, usage: KeyUsage) {

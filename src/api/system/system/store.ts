@@ -57,12 +57,12 @@ function sumFileBytes(paths: string[]): number {
 
 /**
  * Milliseconds from the arrival of a request to its first request to a provider, in ascending order. Requests are left
- * out whose provider failed first, or that used plugins or tools: that time includes the time of others.
+ * out whose provider failed first, that waited for its rate, or that used plugins or tools: that time includes the time of others.
  */
 export async function sampleOverhead(db: Db, since: string): Promise<number[]> {
   const recent = db
     .selectFrom('generations')
-    .select(['id', 'dispatch_ms', 'attempts', 'ended_at'])
+    .select(['id', 'dispatch_ms', 'queued_ms', 'attempts', 'ended_at'])
     .where('ended_at', '>', since)
     .orderBy('ended_at', 'desc')
     .limit(maxSampled)
@@ -70,6 +70,7 @@ export async function sampleOverhead(db: Db, since: string): Promise<number[]> {
     .selectFrom(recent.as('recent'))
     .select('dispatch_ms')
     .where('dispatch_ms', 'is not', null)
+    .where('queued_ms', 'is', null)
     .where('attempts', '=', '[]')
     .where((eb) =>
       eb.not(

@@ -64,6 +64,7 @@ import { modelLists } from './075-model-lists.ts'
 import { blockedEndUsers } from './076-blocked-end-users.ts'
 import { aliasTargets } from './077-alias-targets.ts'
 import { routingRules } from './078-routing-rules.ts'
+import { priorities } from './079-priorities.ts'
 import { settingsLimits } from './083-settings-limits.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
@@ -135,5 +136,6 @@ export const migrations: Record<string, SchemaMigration> = {
   '076-blocked-end-users': blockedEndUsers,
   '077-alias-targets': aliasTargets,
   '078-routing-rules': routingRules,
+  '079-priorities': priorities,
   '083-settings-limits': settingsLimits,
 }

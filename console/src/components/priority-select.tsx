@@ -1,0 +1,32 @@
+import { Select } from '@mantine/core'
+import type { Schemas } from '../api/client.ts'
+
+export type Priority = Schemas['ApiKey']['priority']
+
+const options: { value: Priority; label: string }[] = [
+  { value: 'low', label: 'Low' },
+  { value: 'normal', label: 'Normal' },
+  { value: 'high', label: 'High' },
+]
+
+interface PrioritySelectProps {
+  value: Priority
+  onChange: (priority: Priority) => void
+}
+
+/** Chooses who passes first where the rate of a provider is nearly used. */
+export function PrioritySelect({ value, onChange }: PrioritySelectProps) {
+  return (
+    <Select
+      label="Priority"
+      description="Which requests pass first when the rate limit of a provider is nearly used"
+      allowDeselect={false}
+      data={options}
+      value={value}
+      onChange={(chosen) => {
+        const option = options.find((known) => known.value === chosen)
+        if (option) onChange(option.value)
+      }}
+    />
+  )
+}

@@ -1,0 +1,9 @@
+import type { Charge } from '../../ledger/charge.ts'
+import type { RequestState } from '../request/inference-request.ts'
+import { measureRateUse } from './estimate.ts'
+import type { Room } from './room.ts'
+
+/** Counts what a request has used of its provider's rates. The usage of several turns is not that of its last attempt. */
+export async function settleRates(room: Room, { work }: RequestState, { usage }: Charge): Promise<void> {
+  if (!work) await room.settle(measureRateUse(usage))
+}
