@@ -51,6 +51,7 @@ import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes, isReady } from './http/system-routes.ts'
 import { createRouting } from './inference/routing/sharing.ts'
 import { HedgeBudget } from './inference/upstream/hedge-budget.ts'
+import { PromptHistory } from './inference/upstream/prompt-history.ts'
 import { HtmlReader } from './inference/web/html-reader.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './jobs.ts'
 import { createLedger } from './ledger/create-ledger.ts'
@@ -196,6 +197,7 @@ function createUpstreamServices(clock: Clock): UpstreamServices {
     signer: new RequestSigner(clock),
     drainLimiter: new ConcurrencyLimiter(maxDrains),
     hedges: new HedgeBudget(),
+    promptHistory: new PromptHistory(),
     exchanges: new Set(),
   }
 }

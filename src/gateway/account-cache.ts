@@ -67,6 +67,8 @@ export interface KeyContext {
   disabledServerTools: readonly string[]
   /** The rules of the key and its workspace about tags; null if there are none. */
   tagRules: TagRules | null
+  /** Whether breakpoints for the prompt caches of providers are added to its requests. */
+  cachesPrompts: boolean
   /** The names of blocked end users; null if there are none. */
   blockedEndUsers: ReadonlySet<string> | null
   logging: IoLoggingSettings | null

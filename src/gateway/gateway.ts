@@ -25,6 +25,7 @@ import type { OidcProviders } from '../identity/oidc/providers.ts'
 import type { SignInLimiter } from '../identity/sign-in-limiter.ts'
 import type { Routing } from '../inference/routing/routing.ts'
 import type { HedgeBudget } from '../inference/upstream/hedge-budget.ts'
+import type { PromptHistory } from '../inference/upstream/prompt-history.ts'
 import type { HtmlReader } from '../inference/web/html-reader.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ClusterNode } from '../ledger/recovery.ts'
@@ -143,6 +144,8 @@ export interface UpstreamServices {
   readonly drainLimiter: ConcurrencyLimiter
   /** Bounds the requests that are sent to two candidates. */
   readonly hedges: HedgeBudget
+  /** Which beginnings of prompts were sent lately. */
+  readonly promptHistory: PromptHistory
   /** Exchanges in flight, aborted at shutdown. */
   readonly exchanges: Set<{ stop(): void }>
 }

@@ -93,6 +93,7 @@ export function encodeOutcome(target: TargetColumns, charge: Charge, end: Genera
     usage.reportedCost === null ? null : encodeValue(reportedCostToNanos(usage.reportedCost)),
     charge.flag,
     units.length > 0 ? JSON.stringify(units) : null,
+    charge.cacheSavings === undefined ? null : String(charge.cacheSavings),
     end.status,
     end.error_code ?? null,
     end.finish_reason ?? null,
@@ -108,6 +109,7 @@ export function encodeOutcome(target: TargetColumns, charge: Charge, end: Genera
     end.routing_plan_id ?? null,
     end.dispatch_ms ?? null,
     end.nearest_limit ?? null,
+    end.cache_breakpoints ?? 0,
   ]
 }
 

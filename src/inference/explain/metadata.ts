@@ -1,7 +1,8 @@
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asNumber, asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { usdFromNanos } from '../../platform/money/money.ts'
 import { type FailedAttempt, statusFor } from '../failures/failure.ts'
-import type { FallbackStep } from '../request/attempts.ts'
+import type { Attempts, FallbackStep } from '../request/attempts.ts'
 import type { RequestState, Routed, RoutingPlan, Unguarded } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
@@ -102,14 +103,30 @@ export function describePipeline({ hits, work, keyContext, attempts }: Unguarded
   pipeline?: PipelineStage[]
 } {
   const compression = attempts.translation?.compression
+  const caching = describePromptCaching(attempts)
   const pipeline = [
     ...describeGuardrailStages(hits ?? [], keyContext.guardrailIds),
     ...(compression ? [compression] : []),
+    ...(caching ? [caching] : []),
     ...(work?.stages ?? []),
   ]
   return {
     ...(attempts.fallbacks && { fallbacks: attempts.fallbacks }),
     ...(pipeline.length > 0 && { pipeline }),
+  }
+}
+
+/** Of breakpoints that the gateway added, and of what the provider's prompt cache saved; null without both. */
+function describePromptCaching({ translation, cacheSavings }: Attempts): PipelineStage | null {
+  const breakpoints = translation?.cacheBreakpoints ?? 0
+  if (breakpoints === 0 && cacheSavings === undefined) return null
+  return {
+    type: 'prompt_caching',
+    name: 'prompt_caching',
+    data: {
+      breakpoints,
+      ...(cacheSavings !== undefined && { cache_savings: usdFromNanos(cacheSavings) }),
+    },
   }
 }
 

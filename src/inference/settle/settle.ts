@@ -49,8 +49,10 @@ export function computeCharge(
 ): Charge {
   const earlier = request.work?.bill.close()
   if (earlier && summary.isBetweenTurns) return earlier
-  const charge = computeTurnCharge(gateway, request, summary, isInterrupted)
-  return earlier ? addCharges(earlier, charge) : charge
+  const turn = computeTurnCharge(gateway, request, summary, isInterrupted)
+  const charge = earlier ? addCharges(earlier, turn) : turn
+  if (charge.cacheSavings !== undefined) request.attempts.cacheSavings = charge.cacheSavings
+  return charge
 }
 
 /** The usage and cost of the reply in progress, without what is on the bill already. */
@@ -279,6 +281,7 @@ function createSettlement(
       nearest_limit: nearest && encodeNearestLimit(nearest),
       dropped: encodeDropped(translation?.upstreamRequest.dropped, summary?.losses, request.options),
       service_tier: tierOf(candidate, summary),
+      cache_breakpoints: translation?.cacheBreakpoints ?? 0,
     },
   }
   const records = buildRecordStatements(gateway, request, settled, { error, summary, candidate, lines })

@@ -271,6 +271,8 @@ export interface WorkspaceTable {
   sealed_video_secret: string | null
   /** JSON: the rules about the tags of its requests. */
   tag_rules: string | null
+  /** 0: no breakpoints for the prompt caches of providers are added to its requests. */
+  prompt_caching: Flag
   created_by: string | null
   created_at: string
   updated_at: string | null

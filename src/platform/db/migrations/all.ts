@@ -63,6 +63,7 @@ import { modelAliases } from './074-model-aliases.ts'
 import { modelLists } from './075-model-lists.ts'
 import { blockedEndUsers } from './076-blocked-end-users.ts'
 import { erasures } from './080-erasures.ts'
+import { promptCaching } from './081-prompt-caching.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -132,4 +133,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '075-model-lists': modelLists,
   '076-blocked-end-users': blockedEndUsers,
   '080-erasures': erasures,
+  '081-prompt-caching': promptCaching,
 }
