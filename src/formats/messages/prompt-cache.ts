@@ -3,7 +3,7 @@ import type { PromptBlock, PromptCacheCodec } from '../wire-format.ts'
 import { encodeCacheControl, maxCacheBreakpoints } from './cache-control.ts'
 
 /** A longer prompt is left as it is. */
-const maxBlocks = 4000
+const maxBlocks = 1500
 
 /** Blocks that the vendor lets a breakpoint follow. Thinking is cached with what comes after it. */
 const markableTypes: ReadonlySet<unknown> = new Set([

@@ -8,6 +8,7 @@ import { compactSegments } from '../../analytics/rollups/compact-segments.ts'
 import { completeLevels } from '../../analytics/rollups/complete-levels.ts'
 import { checkLedger } from '../../ledger/check.ts'
 import { sha256 } from '../../platform/crypto/crypto.ts'
+import type { Db } from '../../platform/db/db.ts'
 import type { Schema } from '../../platform/db/schema.ts'
 import { S3Store } from '../../platform/files/s3-store.ts'
 import { moveContents } from '../../storage/content-packs.ts'
@@ -302,6 +303,72 @@ describe.each(databaseKinds)('the erasure of an end user (%s)', (kind) => {
     const hashes = [person, person, person, person, 'carol'].map(sha256)
     expect(entries.map(({ target_id }) => target_id)).toEqual(hashes)
   })
+})
+
+describe.each(databaseKinds)('an erasure that is interrupted (%s)', (kind) => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer(kind)
+    server.clock.freeze('2028-03-12T10:00:00.000Z')
+  })
+  afterAll(() => server.stop())
+
+  /** The gateway with a database whose nth transaction fails, before or after its commit. */
+  const failAt = (n: number, when: 'before' | 'after') => {
+    const { gateway } = server
+    let count = 0
+    const db = new Proxy(gateway.db, {
+      get(target, name) {
+        const value = Reflect.get(target, name) as unknown
+        if (name !== 'transaction') return typeof value === 'function' ? value.bind(target) : value
+        return () => ({
+          execute: async (work: (tx: Db) => Promise<unknown>) => {
+            const fails = ++count === n
+            if (fails && when === 'before') throw new Error('killed')
+            const result = await target.transaction().execute(work)
+            if (fails) throw new Error('killed')
+            return result
+          },
+        })
+      },
+    })
+    return { gateway: { ...gateway, db }, hasFailed: () => count >= n }
+  }
+
+  test.each(['before', 'after'] as const)(
+    '%s a commit, loses and repeats nothing',
+    async (when) => {
+      const { gateway, own } = server
+      let isReached = true
+      for (let n = 1; isReached; n++) {
+        const name = `person ${when} ${n}`
+        const created_at = new Date(server.clock.now() - 60_000).toISOString()
+        for (let rows = 0; rows < 3; rows++) {
+          const id = await insertGeneration(gateway, own, { created_at, external_user: name, cost_nanos: 7n })
+          await insertContent(gateway, own, id, { createdAt: created_at })
+        }
+        const { body } = await server.call('DELETE', `/end-users/${encodeURIComponent(name)}/data`)
+        const failing = failAt(n, when)
+        await runErasures(failing.gateway).catch((error: Error) => expect(error.message).toBe('killed'))
+        isReached = failing.hasFailed()
+        for (let passes = 0; passes < 3; passes++) {
+          server.clock.advance(3 * minuteMs)
+          while ((await runErasures(gateway)) === 'busy');
+        }
+        const receipt = await server.call('GET', `/end-user-erasures/${body.data.id}`)
+        expect(receipt.body.data).toMatchObject({ status: 'completed', counts: { requests: 3, contents: 3 } })
+        const events = await gateway.db
+          .selectFrom('audit_entries')
+          .select('id')
+          .where('action', '=', 'end_user.erased')
+          .where('target_id', '=', sha256(name))
+          .execute()
+        expect(events).toHaveLength(1)
+        expect(n).toBeLessThan(50)
+      }
+    },
+    60_000,
+  )
 })
 
 const bucketOptions = hasS3 ? newS3Options() : null
