@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'bun:test'
 import { createKey } from '../../src/identity/keys.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { asObject, type JsonObject } from '../../src/platform/json/json-values.ts'
+import { vendorReply } from '../support/replies.ts'
 import type { ReceivedRequest } from '../support/upstream.ts'
 import {
   describeWithUpstreams,
@@ -192,6 +193,20 @@ describeWithUpstreams(
       const total = rows.reduce((sum, row) => sum + (row.cache_savings_nanos ?? 0n), 0n)
       expect(total).toBeGreaterThan(0n)
       expect(rows.slice(2).every((row) => row.tokens_cache_read > 1000)).toBe(true)
+    })
+
+    test.each(formatNames)('%s: the same for streams', async (format) => {
+      const { frames } = vendorReply('messages', 'text')
+      bench().first.setDefault({ sse: frames })
+      const ends: unknown[] = []
+      for (const question of ['One?', 'Two?']) {
+        const body = { model: 'test/cached', ...buildBody(format, text, [question]), stream: true }
+        const reply = await sendRequest(bench(), format, body)
+        expect([reply.status, (await reply.text()).length > 0]).toEqual([200, true])
+        ends.push(marks())
+      }
+      expect(ends).toEqual([[], [{ section: 'system', at: 0, within: null }]])
+      expect((await listRows()).map((row) => row.cache_breakpoints)).toEqual([0, 1])
     })
 
     test('the prompt is otherwise unchanged, byte for byte', async () => {

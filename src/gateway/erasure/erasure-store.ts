@@ -12,8 +12,8 @@ import { type ErasedCounts, type ErasureProgress, firstProgress } from './erasur
 
 export type Erasure = Selectable<ErasureTable>
 
-/** Longer than a slice takes. */
-const leaseMs = 120_000
+/** Longer than most slices take. It only saves double work: a slice of a node that has lost it changes nothing. */
+const leaseMs = 30_000
 
 export async function insertErasure(
   tx: Db,
