@@ -7,6 +7,7 @@ import { deliverNotifications } from './delivery/notifications/deliveries/delive
 import { runNotifications } from './delivery/notifications/evaluate.ts'
 import { runDeliveries } from './delivery/worker.ts'
 import { auditHeadsPath } from './gateway/data-dir.ts'
+import { runErasures } from './gateway/erasure/run.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import { refreshModelLists } from './gateway/refresh-model-lists.ts'
 import { flushRequestLog } from './gateway/request-log.ts'
@@ -71,6 +72,9 @@ const requestLogMs = 500
 /** A response is canceled by any node within about this time. */
 const backgroundSyncMs = 1000
 
+/** Another slice of an erasure begins within about this time. */
+const erasureSyncMs = 1000
+
 const deliveryJob = 'deliveries'
 const requestLogJob = 'request log'
 
@@ -132,6 +136,7 @@ export const jobs: readonly Job[] = [
   { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },
   { name: 'idempotency keys', everyMs: 5 * minuteMs, run: pruneIdempotencyKeys },
   { name: 'contents to the bucket', everyMs: minuteMs, run: moveContents },
+  { name: 'erasures', everyMs: erasureSyncMs, run: runErasures, tables: ['erasures'] },
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
 ]
 

@@ -137,7 +137,7 @@ const madeFromRequests = new Set([
 ])
 
 /** Addressed by a name that clients choose: every organization has its own under the same name. */
-const namedByClients = new Set(['updateEndUser'])
+const namedByClients = new Set(['updateEndUser', 'eraseEndUserData'])
 
 type Send = (
   access: string | null | CallOptions,

@@ -174,6 +174,8 @@ export interface Provider extends ProviderAddress {
   vendor?: VendorName
   /** Caches prompts at a discount without cache markers. */
   implicitCaching?: boolean
+  /** The shortest prompt that it caches at a breakpoint; it ignores a breakpoint after less. */
+  minCachedTokens?: (model: string) => number
   /** Simulated inside this process, without any network. */
   inProcess?: boolean
   /** Clients can make it fail on purpose, so failures do not count toward its health. */

@@ -59,6 +59,8 @@ export interface UpstreamCodec {
   /** The endpoint that counts prompt tokens; absent if the format has none. */
   tokenCounting?: TokenCounting
   encodeRequest(call: ModelCall, target: Target): UpstreamRequest
+  /** Absent if its vendors decide themselves what they cache. */
+  promptCache?: PromptCacheCodec
   /** Creates a reader with the state of one streamed reply. */
   createReader(): ReplyReader
   /** The events of a whole reply; a malformed body gives a `reply-error`. */
@@ -69,6 +71,26 @@ export interface UpstreamCodec {
   replyLists: ListPaths
   /** Decodes the body of a response with a status of 400 or more. */
   decodeError(status: number, body: unknown): UpstreamFailure
+}
+
+/** Marks what the prompt cache of a provider stores: the prompt up to a breakpoint. */
+export interface PromptCacheCodec {
+  /** The most breakpoints of a request. */
+  maxBreakpoints: number
+  /** The blocks of an encoded prompt, in the order in which they are cached; null if the client has set breakpoints. */
+  listBlocks(body: JsonObject): PromptBlock[] | null
+  /** The body with breakpoints after these blocks. */
+  addBreakpoints(body: JsonObject, blocks: readonly PromptBlock[]): JsonObject
+}
+
+export interface PromptBlock {
+  /** The field of the body, the index of the entry, and the index of the block in a message. */
+  path: readonly [section: 'tools' | 'system' | 'messages', at: number, within: number | null]
+  value: JsonObject
+  /** What distinguishes the block besides its value, such as the role of its message. */
+  head: string
+  /** Whether a breakpoint may follow it. */
+  canMark: boolean
 }
 
 export interface TokenCounting {

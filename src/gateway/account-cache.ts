@@ -73,6 +73,8 @@ export interface KeyContext {
   /** The priority of its requests, and the highest they may ask for. */
   priority: Priority
   maxPriority: Priority
+  /** Whether breakpoints for the prompt caches of providers are added to its requests. */
+  cachesPrompts: boolean
   /** The names of blocked end users; null if there are none. */
   blockedEndUsers: ReadonlySet<string> | null
   logging: IoLoggingSettings | null

@@ -26,6 +26,7 @@ import type { SignInLimiter } from '../identity/sign-in-limiter.ts'
 import type { ProviderRates } from '../inference/rates/provider-rates.ts'
 import type { Routing } from '../inference/routing/routing.ts'
 import type { HedgeBudget } from '../inference/upstream/hedge-budget.ts'
+import type { PromptHistory } from '../inference/upstream/prompt-history.ts'
 import type { HtmlReader } from '../inference/web/html-reader.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ClusterNode } from '../ledger/recovery.ts'
@@ -146,6 +147,8 @@ export interface UpstreamServices {
   readonly hedges: HedgeBudget
   /** The rates of providers, and the requests that wait for them. */
   readonly rates: ProviderRates
+  /** Which beginnings of prompts were sent lately. */
+  readonly promptHistory: PromptHistory
   /** Exchanges in flight, aborted at shutdown. */
   readonly exchanges: Set<{ stop(): void }>
 }

@@ -21,6 +21,7 @@ import { toAsciiHost } from '../platform/http/host-name.ts'
 import { usdAmount } from '../platform/money/money-schema.ts'
 import { secondsField, secretField } from '../platform/validation/setting-fields.ts'
 import { parseYaml, YamlError } from '../platform/validation/yaml.ts'
+import { promptCachingSettings, responseCacheSettings } from './cache-settings.ts'
 import { fileParserSettings } from './file-parser-settings.ts'
 import { requestLimits } from './request-limits.ts'
 
@@ -165,22 +166,8 @@ export const settingsFields = z.strictObject({
         .default(1024 ** 3),
     })
     .prefault({}),
-  /** Replies cached in memory, on this node, for identical requests. */
-  response_cache: z
-    .strictObject({
-      enabled: z.boolean().default(true),
-      /** Size of all entries. */
-      bytes: z
-        .int()
-        .min(0)
-        .default(64 * 1024 * 1024),
-      /** Size of one entry: a longer reply is not cached. */
-      entry_bytes: z
-        .int()
-        .min(0)
-        .default(4 * 1024 * 1024),
-    })
-    .prefault({}),
+  prompt_caching: promptCachingSettings,
+  response_cache: responseCacheSettings,
   /** Delivery of finished requests to destinations. The bounds are those of one destination. */
   observability: z
     .strictObject({

@@ -1,6 +1,7 @@
 import { RequestSigner } from '../catalog/provider-auth/request-signer.ts'
 import { ProviderRates } from '../inference/rates/provider-rates.ts'
 import { HedgeBudget } from '../inference/upstream/hedge-budget.ts'
+import { PromptHistory } from '../inference/upstream/prompt-history.ts'
 import { ConcurrencyLimiter } from '../platform/concurrency/concurrency-limiter.ts'
 import { OriginReachability } from '../platform/http/origin-reachability.ts'
 import type { Clock } from '../platform/time/clock.ts'
@@ -18,6 +19,7 @@ export function createUpstreamServices(clock: Clock, metrics: Metrics): Upstream
     signer: new RequestSigner(clock),
     drainLimiter: new ConcurrencyLimiter(maxDrains),
     hedges: new HedgeBudget(),
+    promptHistory: new PromptHistory(),
     rates,
     exchanges: new Set(),
   }

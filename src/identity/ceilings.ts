@@ -39,6 +39,7 @@ export const recordCeilings = {
   guardrails: perWorkspace(1000, 'guardrails', 'guardrails'),
   limits: perOrganization(20_000, 'limits', 'limits'),
   blocked_end_users: perOrganization(10_000, 'blocked end users', 'blocked_end_users'),
+  erasures: perOrganization(10_000, 'deletions of end users', 'erasures'),
   limit_tiers: perOrganization(200, 'tiers', 'limit_tiers'),
   destinations: { ...perWorkspace(100, 'destinations', 'destinations'), hasSoftDelete: true },
   notification_rules: perOrganization(100, 'notification rules', 'notification_rules'),

@@ -37,6 +37,7 @@ export async function createWorkspace(
         io_logging_api_key_ids: null,
         data_discount_logging_enabled: 0,
         broadcast_enabled: 1,
+        prompt_caching: 1,
         disabled_server_tools: null,
         tag_rules: null,
         video_callback_url: null,
@@ -206,13 +207,21 @@ interface WorkspaceDefaults {
   disabledServerTools: string[]
   /** JSON. */
   tagRules: string | null
+  /** Whether breakpoints for the prompt caches of providers are added to its requests. */
+  cachesPrompts: boolean
 }
 
 /** Finds the defaults for requests, the server tools that requests must not name, and the rules about their tags. */
 export async function findWorkspaceDefaults(db: Db, workspaceId: string): Promise<WorkspaceDefaults> {
   const row = await db
     .selectFrom('workspaces')
-    .select(['default_text_model', 'default_provider_sort', 'disabled_server_tools', 'tag_rules'])
+    .select([
+      'default_text_model',
+      'default_provider_sort',
+      'disabled_server_tools',
+      'tag_rules',
+      'prompt_caching',
+    ])
     .where('id', '=', workspaceId)
     .executeTakeFirst()
   return {
@@ -220,6 +229,7 @@ export async function findWorkspaceDefaults(db: Db, workspaceId: string): Promis
     defaultSort: row?.default_provider_sort ?? null,
     disabledServerTools: decodeList(row?.disabled_server_tools ?? null) ?? [],
     tagRules: row?.tag_rules ?? null,
+    cachesPrompts: row?.prompt_caching !== 0,
   }
 }
 

@@ -54,6 +54,8 @@ export interface Charge {
   /** The provider's price as it is recorded: what BYOK usage counts, or else the list price. */
   upstream: bigint
   flag: ChargeFlag | null
+  /** What the prompt costs less than without the provider's prompt cache, at list prices; absent if that was not used. */
+  cacheSavings?: bigint
 }
 
 export const zeroCharge: Charge = {
@@ -78,6 +80,9 @@ export function addCharges(a: Charge, b: Charge): Charge {
     byok: a.byok + b.byok,
     upstream: a.upstream + b.upstream,
     flag: a.flag ?? b.flag,
+    ...((a.cacheSavings ?? b.cacheSavings) !== undefined && {
+      cacheSavings: (a.cacheSavings ?? 0n) + (b.cacheSavings ?? 0n),
+    }),
   }
 }
 
@@ -103,6 +108,8 @@ export function priceReply(reply: BillableReply, terms: ChargeTerms): Charge {
   const byok = minAmount(byokPrice, terms.hold.amount + terms.hold.byok - cost)
   const isCapped = cost < price || byok < byokPrice
   const upstream = terms.isByok ? byok : listPrice.total
+  const { cacheRead, cacheReadAudio, cacheWrite, cacheWrite1h } = counted.usage
+  const isCached = cacheRead > 0 || cacheWrite > 0 || cacheWrite1h > 0 || cacheReadAudio > 0
   return {
     usage: counted.usage,
     source: counted.source,
@@ -112,6 +119,25 @@ export function priceReply(reply: BillableReply, terms: ChargeTerms): Charge {
     byok,
     upstream,
     flag: resolveFlag(reply, reported, counted, isCapped),
+    ...(isCached && terms.pricing && !isFree && { cacheSavings: computeCacheSavings(counted.usage, terms) }),
+  }
+}
+
+/** The difference to the same prompt without a cache; negative if writing to it cost more than reading from it saved. */
+function computeCacheSavings(usage: Usage, { pricing, at, inputImages }: ChargeTerms): bigint {
+  if (!pricing) return 0n
+  const priceOf = (counted: Usage) => computeCost(counted, pricing, at, { images: inputImages }).total
+  return priceOf(toUncachedUsage(usage)) - priceOf(usage)
+}
+
+/** The same tokens as if nothing had been cached. */
+export function toUncachedUsage(usage: Usage): Usage {
+  const { input, inputAudio, cacheRead, cacheReadAudio, cacheWrite, cacheWrite1h } = usage
+  return {
+    ...usage,
+    input: input + cacheRead + cacheWrite + cacheWrite1h,
+    inputAudio: inputAudio + cacheReadAudio,
+    ...{ cacheRead: 0, cacheReadAudio: 0, cacheWrite: 0, cacheWrite1h: 0 },
   }
 }
 

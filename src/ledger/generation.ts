@@ -93,6 +93,7 @@ export function encodeOutcome(target: TargetColumns, charge: Charge, end: Genera
     usage.reportedCost === null ? null : encodeValue(reportedCostToNanos(usage.reportedCost)),
     charge.flag,
     units.length > 0 ? JSON.stringify(units) : null,
+    charge.cacheSavings === undefined ? null : String(charge.cacheSavings),
     end.status,
     end.error_code ?? null,
     end.finish_reason ?? null,
@@ -109,6 +110,7 @@ export function encodeOutcome(target: TargetColumns, charge: Charge, end: Genera
     end.dispatch_ms ?? null,
     end.nearest_limit ?? null,
     end.queued_ms ?? null,
+    end.cache_breakpoints ?? 0,
   ]
 }
 

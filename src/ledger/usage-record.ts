@@ -66,6 +66,7 @@ export const measures = {
   completion: countCompletionTokens,
   reasoning: (record: UsageRecord) => record.tokens_reasoning,
   cached: (record: UsageRecord) => record.tokens_cache_read + record.tokens_cache_read_audio,
+  cache_savings: (record: UsageRecord) => Number(record.cache_savings_nanos ?? 0n),
   byok_requests: (record: UsageRecord) => record.is_byok,
   credits: (record: UsageRecord) => (record.is_byok ? 0 : Number(record.cost_nanos)),
   byok_fees: (record: UsageRecord) => (record.is_byok ? Number(record.cost_nanos) : 0),

@@ -189,6 +189,80 @@ async function recordPack(
 }
 
 /**
+ * Runs work while no node moves contents. False, without running it, if one does.
+ */
+export async function withoutMoving(gateway: PackContext, work: () => Promise<void>): Promise<boolean> {
+  if (!findBucket(gateway)) {
+    await work()
+    return true
+  }
+  if (!(await takeLease(gateway))) return false
+  try {
+    await work()
+  } finally {
+    await releaseLease(gateway.db)
+  }
+  return true
+}
+
+/** The content of others in a pack, which is stored in the database again. */
+export interface UnpackedContent {
+  generationId: string
+  sealed: string
+}
+
+/** Reads packs that have some of these contents, to delete them: the other contents in them, and the packs. */
+export async function readSharedPacks(
+  { db, settings }: Pick<PackContext, 'db' | 'settings'>,
+  ids: readonly string[],
+): Promise<{ packs: string[]; others: UnpackedContent[] }> {
+  const deleted = new Set(ids)
+  const packs = (
+    await db
+      .selectFrom('generation_contents')
+      .select('pack')
+      .distinct()
+      .where('generation_id', 'in', ids)
+      .where('pack', 'is not', null)
+      .execute()
+  ).flatMap(({ pack }) => pack ?? [])
+  if (packs.length === 0) return { packs, others: [] }
+  const reader = new PackReader({ settings })
+  const rows = await db
+    .selectFrom('generation_contents')
+    .select(['generation_id', 'sealed_content', 'pack', 'pack_offset', 'pack_length'])
+    .where('pack', 'in', packs)
+    .orderBy('pack')
+    .execute()
+  const others: UnpackedContent[] = []
+  for (const row of rows) {
+    if (deleted.has(row.generation_id)) continue
+    const sealed = await reader.read(row)
+    if (sealed !== null) others.push({ generationId: row.generation_id, sealed })
+  }
+  return { packs, others }
+}
+
+/** Stores contents in the database again, from where they are moved to another pack. */
+export async function unpackContents(tx: Db, others: readonly UnpackedContent[]): Promise<void> {
+  for (const { generationId, sealed } of others)
+    await tx
+      .updateTable('generation_contents')
+      .set({ sealed_content: sealed, pack: null, pack_offset: null, pack_length: null })
+      .where('generation_id', '=', generationId)
+      .where('pack', 'is not', null)
+      .execute()
+}
+
+export async function deletePacks(
+  gateway: Pick<PackContext, 'settings'>,
+  packs: readonly string[],
+): Promise<void> {
+  const bucket = findBucket(gateway)
+  if (bucket) for (const pack of packs) await bucket.delete(keyPrefix + pack)
+}
+
+/**
  * Deletes packs whose contents have all been deleted from the database, and those that a crash left without any: the
  * oldest first, until one is in use.
  */

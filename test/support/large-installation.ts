@@ -112,7 +112,12 @@ async function insertWorkspaces({ db, organizationId, workspaceIds, createdAt }:
       io_logging_api_key_ids: null,
       data_discount_logging_enabled: 0 as const,
     },
-    ...{ broadcast_enabled: 1 as const, disabled_server_tools: null, video_callback_url: null },
+    ...{
+      broadcast_enabled: 1 as const,
+      prompt_caching: 1 as const,
+      disabled_server_tools: null,
+      video_callback_url: null,
+    },
     ...{ sealed_video_secret: null, created_by: null, created_at: createdAt, updated_at: null },
     deleted_at: null,
   }))

@@ -758,6 +758,12 @@ export const samples: Record<string, SampleFactory> = {
     return ownedSample(path)
   },
   updateEndUser: fixedSample('/end-users/sample-user', { blocked: true }),
+  eraseEndUserData: fixedSample('/end-users/sample-user/data'),
+  listErasures: fixedSample('/end-user-erasures'),
+  getErasure: async (_, call) => {
+    const erased = await call('DELETE', `/end-users/${newUuid()}/data`)
+    return ownedSample(`/end-user-erasures/${erased.body.data.id}`)
+  },
   listLimits: fixedSample('/limits'),
   listLimitUsage: fixedSample('/limits/usage'),
   createLimit: async ({ workspace }) => ({ path: '/limits', body: buildLimit(workspace) }),

@@ -42,7 +42,7 @@ export async function resumeStream(db: Db): Promise<void> {
 }
 
 /** Counts as a step of the roll-ups: a batch that was read before is read again, and thus queued. */
-async function advanceRollUps(tx: Db): Promise<void> {
+export async function advanceRollUps(tx: Db): Promise<void> {
   await tx
     .updateTable('instance')
     .set({ value: sql<string>`cast(cast(value as bigint) + 1 as text)` })

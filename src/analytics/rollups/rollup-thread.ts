@@ -2,6 +2,7 @@ import type { ClickHouseConfig } from '../../config/clickhouse.ts'
 import { WorkerThread } from '../../platform/concurrency/worker-thread.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { ExportReport } from '../clickhouse/export.ts'
+import type { EndUserRename, RenameReport } from './rename-end-user.ts'
 import type { RetentionPolicy } from './retention.ts'
 import { hasUnrolled, minSegmentRows } from './unrolled.ts'
 
@@ -18,6 +19,7 @@ export type RollupTask =
   | { kind: 'tidy'; now: number; policy: RetentionPolicy }
   | { kind: 'publish'; now: number; retentionDays: number | null }
   | { kind: 'export'; now: number; owner: string }
+  | { kind: 'rename'; rename: EndUserRename }
   | { kind: 'close' }
 
 /** Time without work after which the thread ends: longer than the time between two roll-ups under load. */
@@ -59,6 +61,11 @@ export class RollupThread {
   /** Sends generations to ClickHouse. */
   async exportGenerations(now: number, owner: string): Promise<ExportReport> {
     return (await this.#send({ kind: 'export', now, owner })) as ExportReport
+  }
+
+  /** Renames an end user in some days of the roll-ups. */
+  async renameEndUser(rename: EndUserRename): Promise<RenameReport> {
+    return (await this.#send({ kind: 'rename', rename })) as RenameReport
   }
 
   #send(task: RollupTask): Promise<unknown> {

@@ -3,6 +3,7 @@ import { closeDb, type Db, openDb } from '../../platform/db/db.ts'
 import { ClickHouseClient } from '../clickhouse/client.ts'
 import { reportExport } from '../clickhouse/export.ts'
 import { publishFigures } from '../datasets/publish.ts'
+import { renameEndUser } from './rename-end-user.ts'
 import { runMaintenance } from './retention.ts'
 import { rollUp } from './roll-up.ts'
 import type { RollupTask } from './rollup-thread.ts'
@@ -27,6 +28,7 @@ async function runTask(on: Db, task: Exclude<RollupTask, { kind: 'open' | 'close
     return (
       clickhouse && reportExport({ db: on, client: clickhouse, owner: task.owner, now: task.now, prepared })
     )
+  if (task.kind === 'rename') return renameEndUser(on, task.rename)
   const context = { db: on, clock: { now: () => task.now } }
   if (task.kind === 'tidy') await runMaintenance(context, task.policy)
   else await publishFigures({ ...context, retentionDays: task.retentionDays })

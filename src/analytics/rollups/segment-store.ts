@@ -100,6 +100,30 @@ export async function deleteSegments(tx: Db, ids: string[]): Promise<boolean> {
   return Number(result.numDeletedRows) === ids.length
 }
 
+/** Stores a segment under a new id with another column. False, and nothing is stored, if it is gone. */
+export async function replaceColumn(
+  tx: Db,
+  row: SegmentRow,
+  { id, name, column }: { id: string; name: string; column: Column },
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('usage_segments')
+    .set({ id })
+    .where('id', '=', row.id)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return false
+  await tx.updateTable('usage_columns').set({ segment_id: id }).where('segment_id', '=', row.id).execute()
+  const body = encodeColumn(column)
+  const [packed] = (await readBodies(tx, [{ ...row, id }], [packedName])).get(id) ?? []
+  await tx
+    .updateTable('usage_columns')
+    .set({ body: packed ? packColumns(new Map([...unpackColumns(packed.body), [name, body]])) : body })
+    .where('segment_id', '=', id)
+    .where('name', '=', packed ? packedName : name)
+    .execute()
+  return true
+}
+
 class SegmentsReplacedError extends Error {}
 
 /**

@@ -133,7 +133,9 @@ export async function mergeSegments(segments: readonly RollupSegment[]): Promise
   const [first] = segments
   if (!first) throw new Error('there are no segments to merge')
   const columns = new Map<string, Column>()
-  for (const [name, { values }] of first.columns) {
+  // A segment of an earlier version lacks columns that were added later.
+  const all = new Map(segments.flatMap((segment) => [...segment.columns]))
+  for (const [name, { values }] of all) {
     columns.set(name, values ? mergeTexts(segments, name) : mergeNumbers(segments, name))
     await yieldToEventLoop()
   }

@@ -1,4 +1,5 @@
 import type { Provider } from '../provider.ts'
+import { minCachedTokens } from './cached-tokens.ts'
 import { messagesSearch } from './native-search.ts'
 
 export const anthropic: Provider = {
@@ -7,6 +8,7 @@ export const anthropic: Provider = {
   baseUrl: 'https://api.anthropic.com/v1',
   keyVariable: 'ANTHROPIC_API_KEY',
   wireFormats: ['messages'],
+  minCachedTokens,
   regions: ['global'],
   dataPolicy: { training: false, retains: true, publishes: false },
   headquarters: 'US',

@@ -3,6 +3,7 @@ import type { Provider, WireAdapter } from '../provider.ts'
 import type { ProviderSettings } from '../provider-settings.ts'
 import { createBedrockFrameReader } from './bedrock-frames.ts'
 import { firstPartyFields, listKnownBetas } from './betas.ts'
+import { minCachedTokens } from './cached-tokens.ts'
 
 /** InvokeModel with a Messages body: the model and streaming are in the path, the version and betas in the body. */
 const invokeModel: WireAdapter = {
@@ -66,6 +67,7 @@ export const bedrock: Provider = {
   keyHeader: 'authorization',
   auth: { scheme: 'access-key', service: 'bedrock' },
   wireFormats: ['messages', 'chat'],
+  minCachedTokens,
   wire: { messages: invokeModel, chat: openaiPath },
   resolveModelName,
   modelList: 'bedrock',

@@ -1,6 +1,7 @@
 import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
 import type { Provider, WireAdapter, WireRequest } from '../provider.ts'
 import { firstPartyFields, listKnownBetas } from './betas.ts'
+import { minCachedTokens } from './cached-tokens.ts'
 
 const locationPath = '/v1/projects/{project}/locations/{region}'
 
@@ -86,6 +87,7 @@ export const vertex: Provider = {
   keyHeader: 'x-goog-api-key',
   auth: { scheme: 'service-account', tokenUrl: 'https://oauth2.googleapis.com/token' },
   wireFormats: ['gemini', 'messages', 'chat', 'gemini-images', 'imagen'],
+  minCachedTokens,
   wire: {
     gemini: generateContent,
     messages: rawPredict,

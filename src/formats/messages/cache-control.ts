@@ -3,7 +3,7 @@ import type { CacheBreakpoint } from '../call/part.ts'
 import type { Losses } from '../fields.ts'
 
 /** The vendor rejects a request with more. */
-const maxCacheBreakpoints = 4
+export const maxCacheBreakpoints = 4
 
 export function encodeCacheControl(breakpoint: CacheBreakpoint): JsonObject {
   return { cache_control: { type: 'ephemeral', ...(breakpoint.ttl && { ttl: breakpoint.ttl }) } }

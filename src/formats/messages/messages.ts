@@ -2,6 +2,7 @@ import { createReplyLimits } from '../reply-losses.ts'
 import type { WireFormat } from '../wire-format.ts'
 import { decodeError, encodeError } from './error.ts'
 import { passRequest } from './passthrough.ts'
+import { promptCache } from './prompt-cache.ts'
 import { createRelay, passReply } from './relay.ts'
 import { createReader, decodeReply, replyLists } from './reply-reader.ts'
 import { createWriter, encodeReply, heartbeat } from './reply-writer.ts'
@@ -28,6 +29,7 @@ export const messages: WireFormat = {
       maxMessages: 1000,
     },
     encodeRequest,
+    promptCache,
     createReader,
     decodeReply,
     replyLists,

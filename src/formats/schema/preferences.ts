@@ -81,6 +81,12 @@ export const providerPreferences = z
       .describe(
         'Maximum price in USD: per million tokens for `prompt` and `completion`, per unit for the others',
       ),
+    prompt_caching: z
+      .boolean()
+      .nullish()
+      .describe(
+        '`false`: no breakpoints for the prompt cache of the provider are added to this request. Those in the request itself count in any case',
+      ),
     timeout: attemptPolicyFields.timeout
       .nullish()
       .describe('Time limits in seconds; `total`, or a number, is for all attempts together'),

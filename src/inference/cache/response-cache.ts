@@ -27,7 +27,6 @@ import type {
 } from '../request/inference-request.ts'
 import { forbidsRetention } from '../request/retention.ts'
 import { isVendorSdk } from '../request/vendor-sdk.ts'
-
 import { buildRecordStatements } from '../settle/records.ts'
 import { recordCachedReply } from '../settle/reply-span.ts'
 import { buildCost, encodeDropped, settle, tierOf, toFinishColumns } from '../settle/settle.ts'

@@ -1,8 +1,9 @@
 import type { Priority } from '../../formats/vocabulary.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asNumber, asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { usdFromNanos } from '../../platform/money/money.ts'
 import { type FailedAttempt, statusFor } from '../failures/failure.ts'
-import type { FallbackStep, RateDelay } from '../request/attempts.ts'
+import type { Attempts, FallbackStep, RateDelay } from '../request/attempts.ts'
 import type { RequestState, Routed, RoutingPlan, Unguarded } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
@@ -117,9 +118,11 @@ export function describePipeline({ hits, work, keyContext, attempts, options }: 
   pipeline?: PipelineStage[]
 } {
   const compression = attempts.translation?.compression
+  const caching = describePromptCaching(attempts)
   const pipeline = [
     ...describeGuardrailStages(hits ?? [], keyContext.guardrailIds),
     ...(compression ? [compression] : []),
+    ...(caching ? [caching] : []),
     ...(work?.stages ?? []),
   ]
   return {
@@ -134,6 +137,20 @@ function describeDelay({ waitedMs, passedOver }: RateDelay, priority: Priority):
     priority,
     waited_ms: Math.round(waitedMs),
     passed_over: passedOver.map(({ model, endpoint }) => ({ model: model.id, endpoint: endpoint.tag })),
+  }
+}
+
+/** Of breakpoints that the gateway added, and of what the provider's prompt cache saved; null without both. */
+function describePromptCaching({ translation, cacheSavings }: Attempts): PipelineStage | null {
+  const breakpoints = translation?.cacheBreakpoints ?? 0
+  if (breakpoints === 0 && cacheSavings === undefined) return null
+  return {
+    type: 'prompt_caching',
+    name: 'prompt_caching',
+    data: {
+      breakpoints,
+      ...(cacheSavings !== undefined && { cache_savings: usdFromNanos(cacheSavings) }),
+    },
   }
 }
 

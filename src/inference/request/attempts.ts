@@ -17,6 +17,8 @@ export interface AttemptedTranslation {
   wireFormat: { name: WireFormatName }
   upstreamRequest: { dropped: string[] }
   isPassThrough: boolean
+  /** Breakpoints for the provider's prompt cache that the gateway added. */
+  cacheBreakpoints?: number
   /** The stage that shortened the prompt. */
   compression?: PipelineStage | null
   access: UpstreamAccess
@@ -24,13 +26,21 @@ export interface AttemptedTranslation {
 
 /** The same without the request that was sent, which may be long. */
 export function describeTranslation(translation: AttemptedTranslation): AttemptedTranslation {
-  const { wireFormat, upstreamRequest, isPassThrough, compression = null, access } = translation
+  const {
+    wireFormat,
+    upstreamRequest,
+    isPassThrough,
+    compression = null,
+    access,
+    cacheBreakpoints,
+  } = translation
   return {
     wireFormat,
     upstreamRequest: { dropped: upstreamRequest.dropped },
     isPassThrough,
     compression,
     access,
+    ...(cacheBreakpoints !== undefined && { cacheBreakpoints }),
   }
 }
 
@@ -59,6 +69,8 @@ export interface Attempts {
   transcript: Transcript | null
   /** Milliseconds from arrival to the first content of a stream. */
   firstTokenMs: number | null
+  /** What the provider's prompt cache saved, once the reply is priced; absent if it was not used. */
+  cacheSavings?: bigint
   /** The models that were added to the plan; null if none were. */
   fallbacks: readonly FallbackStep[] | null
   /** What the last attempt occupies of the known rates of its endpoint; null if none are known. */

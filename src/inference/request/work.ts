@@ -21,7 +21,14 @@ export interface AppliedPlugin {
 
 /** A step besides the model, in `service_metadata.pipeline`. */
 export interface PipelineStage {
-  type: 'guardrail' | 'plugin' | 'server_tools' | 'response_healing' | 'context_compression' | 'hedge'
+  type:
+    | 'guardrail'
+    | 'plugin'
+    | 'server_tools'
+    | 'response_healing'
+    | 'context_compression'
+    | 'hedge'
+    | 'prompt_caching'
   name: string
   summary?: string
   data?: JsonObject

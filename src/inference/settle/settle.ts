@@ -1,11 +1,10 @@
 import type { Endpoint } from '../../catalog/model.ts'
-import { subtractUsage, type UsageCost } from '../../formats/call/usage.ts'
+import type { UsageCost } from '../../formats/call/usage.ts'
 import type { ServedTier } from '../../formats/vocabulary.ts'
 import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { noTags } from '../../governance/tags/tag.ts'
 import type { BillLine } from '../../ledger/bill.ts'
-import { insertLine } from '../../ledger/bill-lines.ts'
 import {
   addCharges,
   type BillableReply,
@@ -36,6 +35,7 @@ import type { RequestWork } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { pricingOf } from '../routing/endpoint-price.ts'
 import { encodeAllAttempts, encodeAttempts } from './attempts.ts'
+import { buildLines, recordLateLines } from './lines.ts'
 import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
 import { markRecorded, rejectRequest } from './reject.ts'
@@ -50,8 +50,10 @@ export function computeCharge(
 ): Charge {
   const earlier = request.work?.bill.close()
   if (earlier && summary.isBetweenTurns) return earlier
-  const charge = computeTurnCharge(gateway, request, summary, isInterrupted)
-  return earlier ? addCharges(earlier, charge) : charge
+  const turn = computeTurnCharge(gateway, request, summary, isInterrupted)
+  const charge = earlier ? addCharges(earlier, turn) : turn
+  if (charge.cacheSavings !== undefined) request.attempts.cacheSavings = charge.cacheSavings
+  return charge
 }
 
 /** The usage and cost of the reply in progress, without what is on the bill already. */
@@ -285,6 +287,7 @@ function createSettlement(
       queued_ms: attempts.queue?.waitedMs ? Math.round(attempts.queue.waitedMs) : null,
       dropped: encodeDropped(translation?.upstreamRequest.dropped, summary?.losses, request.options),
       service_tier: tierOf(candidate, summary),
+      cache_breakpoints: translation?.cacheBreakpoints ?? 0,
     },
   }
   const records = buildRecordStatements(gateway, request, settled, { error, summary, candidate, lines })
@@ -314,36 +317,4 @@ export function encodeDropped(
 ): string | null {
   const count = ofRequest.length + ofReply.length + droppedTags.length
   return count === 0 ? null : JSON.stringify([...ofRequest, ...ofReply, ...droppedTags])
-}
-
-/** Requests on behalf of this one may end after it, if its client has disconnected. */
-function recordLateLines(gateway: Gateway, id: string, work: RequestWork, count: number): void {
-  let position = count
-  work.bill.takeLate((line) => {
-    const writing = insertLine(gateway.db, id, position++, line)
-    writing.catch((err: unknown) => gateway.log.warn({ err, id }, 'failed to record a line of a bill'))
-  })
-}
-
-/** The reply that ended with the request is its last turn. */
-function buildLines(
-  { attempts }: RequestState,
-  work: RequestWork,
-  { model, endpoint }: Candidate,
-  charge: Charge,
-): readonly BillLine[] {
-  if (work.bill.lines.length === 0) return noLines
-  const { lines, charge: earlier } = work.bill
-  if (charge === earlier) return lines
-  const last: BillLine = {
-    kind: 'turn',
-    name: model.id,
-    provider: endpoint.provider.slug,
-    quantity: 1,
-    usage: subtractUsage(charge.usage, earlier.usage),
-    cost: charge.cost - earlier.cost,
-    durationMs: performance.now() - attempts.lastStartedAt,
-    nestedId: null,
-  }
-  return [...lines, last]
 }

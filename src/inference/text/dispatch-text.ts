@@ -9,7 +9,7 @@ import type { Candidate } from '../routing/candidate.ts'
 import type { Attempt } from '../upstream/attempt.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { withFailover } from '../upstream/failover.ts'
-import { type Translation, translate } from '../upstream/translate.ts'
+import { type Translation, translateToSend } from '../upstream/translate.ts'
 
 type ExecuteFn<R> = (
   exchange: UpstreamExchange,
@@ -25,7 +25,7 @@ export function dispatchText<R>(
   abandon: (value: R, isBilled: boolean) => Promise<ReplySummary>,
 ): Promise<R> {
   return withFailover(gateway, request, {
-    translate,
+    translate: translateToSend,
     execute: (exchange, candidate, translation, state) =>
       execute(exchange, beginAttempt(state, candidate, translation), state),
     abandon,

@@ -5,7 +5,7 @@ import type { Attempt } from './attempt.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { withFailover } from './failover.ts'
 import { openEvents } from './reply-events.ts'
-import { translate } from './translate.ts'
+import { translateToSend } from './translate.ts'
 import { Turn } from './turn.ts'
 
 /** The request was ended while one of its turns was in progress. */
@@ -22,7 +22,7 @@ export function dispatchTurn(
 ): Promise<Turn> {
   turn.plan = preferLast(turn.plan, turn.attempts.candidate)
   return withFailover(gateway, turn, {
-    translate,
+    translate: translateToSend,
     execute: async (exchange, candidate, translation) => {
       if (signal.aborted) throw new TurnAbortedError()
       exchange.abortWith(signal)

@@ -14,6 +14,7 @@ import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { resolveAccess, type UpstreamAccess } from './access.ts'
+import { cachePrompt } from './cache-prompt.ts'
 import { fitContext, isCompressed, shortContext } from './fit-context.ts'
 
 /** A request encoded for one upstream. Pass-through needs the client's own text, which a rewritten request does not have. */
@@ -22,7 +23,12 @@ export type EncodedRequest = { wireFormat: WireFormat; upstreamRequest: Upstream
   | { isPassThrough: false }
 )
 
-export type Translation = EncodedRequest & { access: UpstreamAccess; compression: PipelineStage | null }
+export type Translation = EncodedRequest & {
+  access: UpstreamAccess
+  compression: PipelineStage | null
+  /** Breakpoints for the provider's prompt cache that were added; absent if none were. */
+  cacheBreakpoints?: number
+}
 
 /** Routing has excluded endpoints without a format of the task; a deployment of a BYOK key may still lack one. */
 export function noFormatError(): GatewayError {
@@ -33,6 +39,31 @@ export function noFormatError(): GatewayError {
 export function translate(gateway: Gateway, request: InferenceRequest, candidate: Candidate): Translation {
   const access = resolveAccess(gateway, candidate, request.region)
   return { ...encodeFor(request, candidate.model, access.endpoint), access }
+}
+
+/** A prompt with fewer tokens is cached by no provider. The count is an estimate. */
+const minCachedPrompt = 700
+
+/** Encodes a request that is sent next, with breakpoints for the prompt cache of the provider where they pay. */
+export function translateToSend(
+  gateway: Gateway,
+  request: InferenceRequest,
+  candidate: Candidate,
+): Translation {
+  const access = resolveAccess(gateway, candidate, request.region)
+  const encoded = { ...encodeFor(request, candidate.model, access.endpoint), access }
+  const codec = encoded.wireFormat.upstream.promptCache
+  if (!codec || !request.keyContext.cachesPrompts || !gateway.settings.prompt_caching.enabled) return encoded
+  if (request.content.promptTokens < minCachedPrompt) return encoded
+  const { upstreamRequest } = encoded
+  const cached = cachePrompt(gateway, request, candidate, { codec, body: upstreamRequest.body })
+  return cached
+    ? {
+        ...encoded,
+        upstreamRequest: { ...upstreamRequest, body: cached.body },
+        cacheBreakpoints: cached.count,
+      }
+    : encoded
 }
 
 /** Encodes a request for an endpoint; a strict request is rejected if a field would be dropped. */

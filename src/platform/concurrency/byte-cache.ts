@@ -23,6 +23,11 @@ export class ByteCache {
     return this.#entries.size
   }
 
+  /** Lists all entries, without counting as their use. */
+  list(): [key: string, entry: ByteCacheEntry][] {
+    return [...this.#entries]
+  }
+
   get(key: string, now: number): ByteCacheEntry | undefined {
     const entry = this.#entries.get(key)
     if (!entry) return undefined

@@ -123,6 +123,8 @@ export const generationTable = {
   flag: createColumnType<ChargeFlag | null>('text', null)('usage'),
   /** JSON array of what was billed by another unit than the token. */
   billed_units: nullableText('usage'),
+  /** What the prompt costs less than without the provider's prompt cache; null if that was not used. */
+  cache_savings_nanos: nullableNanos('usage', { rollup: ['cache_savings'] }),
   status: createColumnType<GenerationStatus>('text', 'failed')('end', {
     isEssential: true,
     rollup: ['latency', 'throughput'],
@@ -150,6 +152,8 @@ export const generationTable = {
   nearest_limit: nullableText('end'),
   /** Milliseconds for which it waited for the rate of a provider; null if it did not. */
   queued_ms: nullableCount('end'),
+  /** Breakpoints for the provider's prompt cache that the gateway added. */
+  cache_breakpoints: count('end'),
   /** The ledger transaction that its cost is part of; null when it cost nothing. */
   posting_id: nullableText('ledger', { isEssential: true }),
   /** The time of settlement. */

@@ -53,6 +53,7 @@ export interface Schema {
   audit_anchors: AuditAnchorTable
   member_limits: MemberLimitTable
   blocked_end_users: BlockedEndUserTable
+  erasures: ErasureTable
   limit_tiers: LimitTierTable
   limits: LimitTable
   limit_counts: LimitCountTable
@@ -165,7 +166,6 @@ export interface MemberLimitTable {
   updated_at: string
 }
 
-/** A named set of limits that keys refer to. */
 /** An end user whose requests an organization rejects. */
 export interface BlockedEndUserTable {
   organization_id: string
@@ -174,6 +174,34 @@ export interface BlockedEndUserTable {
   created_at: string
 }
 
+/** The deletion of what is stored of an end user, and its receipt: see `src/gateway/erasure`. */
+export interface ErasureTable {
+  id: string
+  organization_id: string
+  /** SHA-256 of the name that clients send. */
+  end_user_hash: string
+  /** The encrypted name; null when nothing is left to do. */
+  sealed_end_user: string | null
+  /** Stands for the name in the records that are kept. */
+  pseudonym: string
+  /** JSON: the actor. */
+  requested_by: string
+  requested_at: string
+  completed_at: string | null
+  /** JSON: how many records of each kind were deleted or changed. */
+  counts: string
+  /** JSON: where it continues. */
+  progress: string
+  /** Entries of the response cache that all nodes have deleted. */
+  cached_replies: Generated<number>
+  /** The time of the next slice; null when nothing is left to do. */
+  due_at: string | null
+  /** The node that works on it, and until when no other may. */
+  lease_owner: string | null
+  lease_until: string | null
+}
+
+/** A named set of limits that keys refer to. */
 export interface LimitTierTable {
   organization_id: string
   name: string
@@ -248,6 +276,8 @@ export interface WorkspaceTable {
   sealed_video_secret: string | null
   /** JSON: the rules about the tags of its requests. */
   tag_rules: string | null
+  /** 0: no breakpoints for the prompt caches of providers are added to its requests. */
+  prompt_caching: Flag
   created_by: string | null
   created_at: string
   updated_at: string | null

@@ -43,6 +43,12 @@ export function Summary({ request, record }: SummaryProps) {
           {request.streamed && ', streamed'}
         </Fact>
         <Fact label="Finish reason">{request.finish_reason ?? '–'}</Fact>
+        {record?.headgate.cache_savings != null && (
+          <Fact label="Saved by the prompt cache">
+            <Money value={record.headgate.cache_savings} />
+            {record.headgate.cache_breakpoints > 0 && ' (breakpoints added)'}
+          </Fact>
+        )}
         {record && <Fact label="Client">{record.user_agent ?? '–'}</Fact>}
         {record && <Fact label="Format of the provider">{record.headgate.upstream_format ?? '–'}</Fact>}
         {record && <Fact label="Id at the provider">{record.upstream_id ?? '–'}</Fact>}

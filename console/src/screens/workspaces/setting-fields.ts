@@ -14,6 +14,7 @@ export interface SettingFields {
   default_provider_sort: string | null
   is_observability_io_logging_enabled: boolean
   is_observability_broadcast_enabled: boolean
+  is_prompt_caching_enabled: boolean
   stored_percent: number
 }
 
@@ -27,6 +28,7 @@ export function settingsOf(workspace: Workspace): SettingFields {
     default_provider_sort: workspace.default_provider_sort,
     is_observability_io_logging_enabled: workspace.is_observability_io_logging_enabled,
     is_observability_broadcast_enabled: workspace.is_observability_broadcast_enabled,
+    is_prompt_caching_enabled: workspace.is_prompt_caching_enabled,
     stored_percent: Math.round(workspace.io_logging_sampling_rate * 10_000) / 100,
   }
 }

@@ -152,6 +152,13 @@ function LoggingFields({ fields, isDisabled: disabled, onChange }: FieldsProps) 
         checked={fields.is_observability_broadcast_enabled}
         onChange={(event) => onChange({ is_observability_broadcast_enabled: event.currentTarget.checked })}
       />
+      <Switch
+        label="Cache prompts at providers"
+        description="Adds breakpoints where prompts begin like earlier ones, and reading them again costs less."
+        disabled={disabled}
+        checked={fields.is_prompt_caching_enabled}
+        onChange={(event) => onChange({ is_prompt_caching_enabled: event.currentTarget.checked })}
+      />
     </>
   )
 }

@@ -72,6 +72,7 @@ export const metrics: readonly Metric[] = [
   costMetric('credits_usage', 'Credits used', ['credits', 'byok_fees']),
   costMetric('byok_usage', 'BYOK usage', ['byok_upstream']),
   costMetric('usage_upstream', 'Usage at list prices', ['upstream', 'byok_upstream']),
+  costMetric('cache_savings', 'Saved by prompt caches', ['cache_savings']),
   unavailableMetric('usage_cache', 'Caching', 'currency'),
   unavailableMetric('usage_data', 'Data discount', 'currency'),
   unavailableMetric('usage_web', 'Web search', 'currency'),

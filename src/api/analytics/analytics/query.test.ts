@@ -72,6 +72,8 @@ async function makeRows(server: TestServer, tenant: Tenant, count: number, seed:
       tokens_output_image: dice(3),
       cost_nanos: BigInt(isByok ? dice(1000) : dice(5_000_000)) * (dice(50) === 0 ? 1_000_000n : 1n),
       upstream_cost_nanos: BigInt(dice(9_000_000)),
+      // Negative where writing to a prompt cache cost more than reading from it saved.
+      cache_savings_nanos: pick([null, BigInt(dice(1_000_000)) - 300_000n]),
       is_byok: isByok ? 1 : 0,
       latency_ms: 200 + dice(20_000),
       first_token_ms: pick([null, dice(200)]),
@@ -113,6 +115,7 @@ const naive: Record<string, (rows: GenerationTable[]) => number | null> = {
   tokens_completion: (rows) => Number(sum(rows, completion)),
   reasoning_tokens: (rows) => Number(sum(rows, (row) => row.tokens_reasoning)),
   cached_tokens: (rows) => Number(sum(rows, cached)),
+  cache_savings: (rows) => usd(sum(rows, (row) => row.cache_savings_nanos ?? 0n)),
   byok_request_count: (rows) => rows.filter((row) => row.is_byok).length,
   total_usage: (rows) =>
     usd(sum(rows, (row) => row.cost_nanos + (row.is_byok ? row.upstream_cost_nanos : 0n))),

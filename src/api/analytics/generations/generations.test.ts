@@ -221,6 +221,8 @@ describeOnEachDatabase(
             reported_cost: 0.006,
             flag: 'capped',
             billed_units: [{ billable: 'output_image', unit: 'image', quantity: 2, variants: ['1024x1024'] }],
+            cache_breakpoints: 0,
+            cache_savings: null,
             dropped: ['top_k'],
             guardrail_hits: [],
             lines: [],

@@ -8,6 +8,7 @@ import { type HitRow, hitRecord, toHitRecord } from '../../../governance/guardra
 import { splitTags } from '../../../governance/tags/tag.ts'
 import { tagList } from '../../../governance/tags/tag-schema.ts'
 import { type LineRow, lineRecord, toLineRecord } from '../../../ledger/bill-lines.ts'
+import { toUncachedUsage } from '../../../ledger/charge.ts'
 import { computeCost } from '../../../ledger/cost.ts'
 import { type BucketColumn, bucketColumns, readUsage } from '../../../ledger/generation.ts'
 import { chargeFlags, type GenerationTable } from '../../../platform/db/generation-table.ts'
@@ -77,6 +78,14 @@ const detailsRecord = z
     ),
     list_cost: usd.describe('The cost at the prices of the endpoint, in USD.'),
     reported_cost: usd.nullable().describe('The cost reported by the provider, in USD.'),
+    cache_savings: usd
+      .nullable()
+      .describe(
+        'What the request costs less than without the prompt cache of the provider, in USD at the prices of the endpoint; negative if writing to it cost more than reading from it saved; null if it was not used.',
+      ),
+    cache_breakpoints: z
+      .int()
+      .describe('Breakpoints for the prompt cache of the provider that this server added to the request.'),
     flag: z
       .enum(chargeFlags)
       .nullable()
@@ -292,17 +301,6 @@ function toTokenFields(row: GenerationRow): Pick<GenerationRecord, keyof typeof 
   }
 }
 
-/** The same tokens as if nothing had been cached. */
-function toUncachedUsage(usage: Usage): Usage {
-  const { input, inputAudio, cacheRead, cacheReadAudio, cacheWrite, cacheWrite1h } = usage
-  return {
-    ...usage,
-    input: input + cacheRead + cacheWrite + cacheWrite1h,
-    inputAudio: inputAudio + cacheReadAudio,
-    ...{ cacheRead: 0, cacheReadAudio: 0, cacheWrite: 0, cacheWrite1h: 0 },
-  }
-}
-
 /** Null if the prices have changed since the charge. */
 function computeCacheDiscount({ bySlug }: Catalog, row: GenerationRow): number | null {
   const usage = readUsage(row)
@@ -336,6 +334,8 @@ function toDetails(
     own_cost: usdFromNanos(row.cost_nanos),
     list_cost: usdFromNanos(row.upstream_cost_nanos),
     reported_cost: row.reported_cost_nanos === null ? null : usdFromNanos(row.reported_cost_nanos),
+    cache_savings: row.cache_savings_nanos === null ? null : usdFromNanos(row.cache_savings_nanos),
+    cache_breakpoints: row.cache_breakpoints,
     flag: row.flag,
     hold: usdFromNanos(row.hold_nanos),
     billed_units: readUnits(row),

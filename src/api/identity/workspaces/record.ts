@@ -42,6 +42,9 @@ export const workspaceRecord = z
       .nullable()
       .describe('The ids of the keys whose input and output are logged; null for all keys.'),
     is_data_discount_logging_enabled: z.boolean(),
+    is_prompt_caching_enabled: z
+      .boolean()
+      .describe('Whether breakpoints for the prompt caches of providers are added to its requests.'),
     is_observability_broadcast_enabled: z
       .boolean()
       .describe('Whether the destinations of the workspace receive its finished requests.'),
@@ -80,6 +83,7 @@ const settingFields = {
     .nullish()
     .describe('The ids of the keys whose input and output are logged; null for all keys.'),
   is_data_discount_logging_enabled: z.boolean().optional(),
+  is_prompt_caching_enabled: z.boolean().optional(),
   is_observability_broadcast_enabled: z.boolean().optional(),
   disabled_server_tools: z
     .array(serverTool)
@@ -130,6 +134,9 @@ export function toSettingColumns(
     ...(body.is_data_discount_logging_enabled !== undefined && {
       data_discount_logging_enabled: toFlag(body.is_data_discount_logging_enabled),
     }),
+    ...(body.is_prompt_caching_enabled !== undefined && {
+      prompt_caching: toFlag(body.is_prompt_caching_enabled),
+    }),
     ...(body.is_observability_broadcast_enabled !== undefined && {
       broadcast_enabled: toFlag(body.is_observability_broadcast_enabled),
     }),
@@ -158,6 +165,7 @@ export function toWorkspaceRecord(workspace: Workspace): z.input<typeof workspac
     io_logging_sampling_rate: workspace.io_logging_sampling_rate,
     io_logging_api_key_ids: decodeList(workspace.io_logging_api_key_ids),
     is_data_discount_logging_enabled: workspace.data_discount_logging_enabled === 1,
+    is_prompt_caching_enabled: workspace.prompt_caching === 1,
     is_observability_broadcast_enabled: workspace.broadcast_enabled === 1,
     disabled_server_tools: decodeList(workspace.disabled_server_tools),
     tags: toTagRulesRecord(workspace.tag_rules),

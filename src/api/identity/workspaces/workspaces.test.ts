@@ -44,6 +44,7 @@ describeOnEachDatabase('Workspaces', (server) => {
         io_logging_sampling_rate: 1,
         io_logging_api_key_ids: null,
         is_data_discount_logging_enabled: false,
+        is_prompt_caching_enabled: true,
         is_observability_broadcast_enabled: true,
         disabled_server_tools: null,
         tags: null,
@@ -66,6 +67,7 @@ describeOnEachDatabase('Workspaces', (server) => {
         io_logging_sampling_rate: 0.0001,
         io_logging_api_key_ids: [3, 1, 2],
         is_data_discount_logging_enabled: true,
+        is_prompt_caching_enabled: false,
         is_observability_broadcast_enabled: true,
         disabled_server_tools: ['service:bash', 'service:web_search'],
       }

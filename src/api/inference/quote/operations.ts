@@ -78,7 +78,15 @@ const guardrail = z.strictObject({
 })
 
 const stage = z.strictObject({
-  type: z.enum(['guardrail', 'plugin', 'server_tools', 'response_healing', 'context_compression', 'hedge']),
+  type: z.enum([
+    'guardrail',
+    'plugin',
+    'server_tools',
+    'response_healing',
+    'context_compression',
+    'hedge',
+    'prompt_caching',
+  ]),
   name: z.string(),
   summary: z.string().optional(),
   data: z.looseObject({}).optional(),

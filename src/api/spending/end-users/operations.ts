@@ -16,9 +16,9 @@ import { usdFromNanos } from '../../../platform/money/money.ts'
 import { lineField } from '../../../platform/validation/name-schema.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
 import { utcTimestamp } from '../../../platform/validation/time-schema.ts'
+import { endUserParam, erasureOperations, tag } from './erasures.ts'
 import { type EndUserUsage, listDays, listUsage, type Period } from './usage.ts'
 
-const tag = 'End users'
 const dayMs = 86_400_000
 const defaultDays = 30
 const maxDays = 365
@@ -39,7 +39,6 @@ const endUserRecord = z
   .meta({ id: 'EndUser' })
 
 const endUserResponse = z.strictObject({ data: endUserRecord })
-const idParam = z.object({ id: lineField(256) })
 const periodFields = {
   from: utcTimestamp.optional().describe(`Defaults to ${defaultDays} days before \`to\`.`),
   to: utcTimestamp.optional().describe('Exclusive; defaults to now.'),
@@ -76,7 +75,7 @@ const getEndUser = defineOperation({
   summary: 'Retrieves the usage of an end user in a period, and whether they are blocked.',
   permission: 'activity:read',
   scope: 'organization',
-  params: idParam,
+  params: endUserParam,
   query: periodQuery,
   errors: [404, 408],
   response: endUserResponse,
@@ -98,7 +97,7 @@ const updateEndUser = defineOperation({
     'Requests of a blocked end user are rejected with 403, at the latest two seconds later on every node. A name without requests can be blocked, too.',
   permission: 'budgets:write',
   scope: 'organization',
-  params: idParam,
+  params: endUserParam,
   body: z.strictObject({
     blocked: z.boolean(),
     reason: lineField(200).nullish().describe('For the audit log and the record; clients do not see it.'),
@@ -124,7 +123,7 @@ const updateEndUser = defineOperation({
   },
 })
 
-export const endUserOperations = [listEndUsers, getEndUser, updateEndUser]
+export const endUserOperations = [listEndUsers, getEndUser, updateEndUser, ...erasureOperations]
 
 async function describeBlock(tx: Db, organizationId: string, name: string) {
   const [row] = await findBlocked(tx, organizationId, [name])

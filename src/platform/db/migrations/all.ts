@@ -65,6 +65,8 @@ import { blockedEndUsers } from './076-blocked-end-users.ts'
 import { aliasTargets } from './077-alias-targets.ts'
 import { routingRules } from './078-routing-rules.ts'
 import { priorities } from './079-priorities.ts'
+import { erasures } from './080-erasures.ts'
+import { promptCaching } from './081-prompt-caching.ts'
 import { settingsLimits } from './083-settings-limits.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
@@ -137,5 +139,7 @@ export const migrations: Record<string, SchemaMigration> = {
   '077-alias-targets': aliasTargets,
   '078-routing-rules': routingRules,
   '079-priorities': priorities,
+  '080-erasures': erasures,
+  '081-prompt-caching': promptCaching,
   '083-settings-limits': settingsLimits,
 }
