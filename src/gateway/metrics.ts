@@ -92,6 +92,13 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #semanticLookups = new Counter({
+    name: 'headgate_semantic_cache_requests_total',
+    help: 'Lookups in the semantic cache, by hit, miss, or the reason for which nothing was compared.',
+    labelNames: ['outcome'],
+    registers: [this.#registry],
+  })
+
   readonly #deliveries = new Counter({
     name: 'headgate_delivery_events_total',
     help: 'Events of destinations that were delivered, rejected (failed) or dropped, by type.',
@@ -313,6 +320,10 @@ export class Metrics {
 
   recordCacheLookup(status: 'hit' | 'miss'): void {
     this.#cacheLookups.inc({ status })
+  }
+
+  recordSemanticLookup(outcome: string): void {
+    this.#semanticLookups.inc({ outcome })
   }
 
   recordHedge(outcome: 'won' | 'lost' | 'failed' | 'capped' | 'refused'): void {

@@ -12,6 +12,7 @@ import { containerSettings } from '../containers/settings.ts'
 import { dataRegions } from '../formats/vocabulary.ts'
 import { type RecordKind, recordCeilings } from '../identity/ceilings.ts'
 import { identitySettings } from '../identity/identity-settings.ts'
+import { semanticCacheSettings } from '../inference/cache/settings.ts'
 import { fusionSettings } from '../inference/routers/fusion-presets.ts'
 import { routerSettings } from '../inference/routers/settings.ts'
 import { webSettings } from '../inference/web/settings.ts'
@@ -239,6 +240,7 @@ export const settingsFields = z.strictObject({
         .default(4 * 1024 * 1024),
     })
     .prefault({}),
+  semantic_cache: semanticCacheSettings,
   /** Delivery of finished requests to destinations. The bounds are those of one destination. */
   observability: z
     .strictObject({

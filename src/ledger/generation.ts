@@ -108,6 +108,7 @@ export function encodeOutcome(target: TargetColumns, charge: Charge, end: Genera
     end.routing_plan_id ?? null,
     end.dispatch_ms ?? null,
     end.nearest_limit ?? null,
+    end.cache_similarity ?? null,
   ]
 }
 

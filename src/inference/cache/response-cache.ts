@@ -38,8 +38,10 @@ import {
   cacheSynonym,
   computeCacheHash,
   parseCacheOptions,
+  type SemanticOptions,
 } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
+import { mayAnswerOthers, type SemanticLookup, type SemanticSlot, storeSimilar } from './semantic-cache.ts'
 import { deleteShared, findShared, storeShared } from './shared-responses.ts'
 
 /** The entry of a request that uses the response cache. */
@@ -47,6 +49,8 @@ export interface CacheKey {
   hash: string
   ttlSeconds: number
   shouldRefresh: boolean
+  /** Null unless the reply to a similar request may be returned. */
+  semantic: SemanticOptions | null
 }
 
 /** A stored reply, without what is specific to one request. */
@@ -70,9 +74,9 @@ export function resolveCacheKey(gateway: Gateway, request: CacheableRequest): Ca
   const { headers } = request.httpRequest
   const preset = request.presetId === null ? null : request.content.body
   if (!preset && !headers.has(cacheHeader) && !headers.has(cacheSynonym)) return null
-  const { enabled, ttlSeconds, shouldRefresh } = parseCacheOptions(headers, preset)
+  const { enabled, ...options } = parseCacheOptions(headers, preset)
   if (!enabled || forbidsRetention(request)) return null
-  return { hash: computeCacheHash(request), ttlSeconds, shouldRefresh }
+  return { hash: computeCacheHash(request), ...options }
 }
 
 /** A promise only if another node may have stored the reply. */
@@ -104,10 +108,37 @@ function countLookup({ metrics }: Gateway, stored: ByteCacheEntry | undefined): 
 }
 
 /** Stores the reply to a request once it is settled as completed. */
-export function recordReply(gateway: Gateway, request: InferenceRequest, key: CacheKey): void {
+export function recordReply(
+  gateway: Gateway,
+  request: InferenceRequest,
+  key: CacheKey,
+  similar: SemanticLookup | null,
+): void {
   const recorder = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
   request.replyObservers = [...request.replyObservers, () => recorder.restart()]
   storeWhenSettled(gateway, request, key, () => recorder.reply)
+  if (!similar) return
+  request.replyHeaders = { ...request.replyHeaders, ...buildLookupHeaders(similar) }
+  const { slot } = similar
+  if (slot) request.onSettled = [...request.onSettled, (settled) => storeForSimilar(settled, slot)]
+
+  function storeForSimilar(settled: SettledReply, { scope, vector }: SemanticSlot): void {
+    const { reply } = recorder
+    if (!reply || settled.status !== 'completed' || !mayAnswerOthers(reply)) return
+    const { entry_bytes } = gateway.settings.semantic_cache
+    const entry = buildEntry(gateway, request.id, settled, reply)
+    const stored = entry && encodeEntry(gateway, key, entry, entry_bytes)
+    if (!stored) return
+    storeSimilar(gateway, request, { scope, vector }, stored).catch((err: unknown) =>
+      gateway.log.warn({ err, id: request.id }, 'failed to store a reply in the semantic cache'),
+    )
+  }
+}
+
+function buildLookupHeaders({ skipped }: SemanticLookup): Record<string, string> {
+  return skipped
+    ? { 'x-service-cache-mode': 'exact', 'x-service-cache-reason': skipped }
+    : { 'x-service-cache-mode': 'semantic' }
 }
 
 /** Stores a reply once its request is settled as completed. A failure to store must not fail the request. */
@@ -152,21 +183,27 @@ function buildEntry(
   }
 }
 
-function writeEntry(
-  gateway: Gateway,
-  { hash, ttlSeconds }: CacheKey,
-  entry: CacheEntry<unknown> | null,
-): void {
-  const { responseCache, cluster, clock, settings } = gateway
-  const { entry_bytes } = settings.response_cache
+function writeEntry(gateway: Gateway, key: CacheKey, entry: CacheEntry<unknown> | null): void {
+  const { responseCache, cluster, settings } = gateway
+  const stored = entry && encodeEntry(gateway, key, entry, settings.response_cache.entry_bytes)
+  if (!stored) return
+  responseCache.set(key.hash, stored, settings.response_cache.bytes)
+  if (cluster.status.kind !== 'memory') storeShared(gateway, key.hash, stored)
+}
+
+/** Null if it is too long. */
+function encodeEntry(
+  { clock }: Gateway,
+  { ttlSeconds }: CacheKey,
+  entry: CacheEntry<unknown>,
+  maxBytes: number,
+): ByteCacheEntry | null {
   // Estimated first: encoding a reply of many megabytes takes long.
-  if (!entry || estimateJsonLength(entry.reply, entry_bytes) > entry_bytes) return
+  if (estimateJsonLength(entry.reply, maxBytes) > maxBytes) return null
   const bytes = Buffer.from(JSON.stringify(entry))
-  if (bytes.length > entry_bytes) return
+  if (bytes.length > maxBytes) return null
   const at = clock.now()
-  const stored = { bytes, at, until: at + ttlSeconds * 1000 }
-  responseCache.set(hash, stored, settings.response_cache.bytes)
-  if (cluster.status.kind !== 'memory') storeShared(gateway, hash, stored)
+  return { bytes, at, until: at + ttlSeconds * 1000 }
 }
 
 /** A stored reply, encoded for a request. */
@@ -181,7 +218,7 @@ export interface CachedReply {
 export async function replayEntry(
   gateway: Gateway,
   request: Routed<InferenceRequest>,
-  stored: ByteCacheEntry,
+  stored: StoredReply,
 ): Promise<CachedReply> {
   const hit = openEntry<Reply>(stored)
   const { entry } = hit
@@ -202,26 +239,32 @@ function replayReply(request: InferenceRequest, { reply }: TextEntry): Awaitable
   return processEvents(replayEvents(reply), null, pipeline, request.format.replyCodec.replyLimits)
 }
 
+/** A stored reply that was found: to an identical request, or to one of this similarity. */
+export interface StoredReply extends ByteCacheEntry {
+  similarity?: number
+}
+
 /** An entry that was found. */
-export interface CacheHit<R> extends Pick<ByteCacheEntry, 'at' | 'until'> {
+export interface CacheHit<R> extends Pick<StoredReply, 'at' | 'until' | 'similarity'> {
   entry: CacheEntry<R>
 }
 
-export function openEntry<R>({ bytes, at, until }: ByteCacheEntry): CacheHit<R> {
-  return { entry: JSON.parse(bytes.toString()), at, until }
+export function openEntry<R>({ bytes, ...found }: StoredReply): CacheHit<R> {
+  return { entry: JSON.parse(bytes.toString()), ...found }
 }
 
 /** Records a cache hit as a generation of its own, at no charge; returns the headers of its reply. */
 export async function settleHit(
   gateway: Gateway,
   request: Routed,
-  { entry, at, until }: CacheHit<unknown>,
+  hit: CacheHit<unknown>,
   extraStatements: readonly Statement[] = [],
 ): Promise<Record<string, string>> {
+  const { entry, at, until, similarity } = hit
   const admitted = await withSpan(request, 'admit', admitFree, gateway, request)
   await completeHits(gateway, request)
   recordCachedReply(request, entry.target)
-  const settlement = createSettlement(gateway, admitted, entry, extraStatements)
+  const settlement = createSettlement(gateway, admitted, hit, extraStatements)
   await withSpan(request, 'settle', settle, gateway, settlement, request)
   const now = gateway.clock.now()
   return {
@@ -229,10 +272,15 @@ export async function settleHit(
     'x-service-cache-age': String(Math.max(0, Math.floor((now - at) / 1000))),
     'x-service-cache-ttl': String(Math.max(0, Math.ceil((until - now) / 1000))),
     'x-service-cache-source-id': entry.sourceId,
+    ...(similarity !== undefined && {
+      'x-service-cache-mode': 'semantic',
+      'x-service-cache-similarity': similarity.toFixed(4),
+    }),
   }
 }
 
-export const zeroCost = buildCost(zeroCharge, null)
+/** The cost of a hit: nothing but the requests that were made on its behalf. */
+export const buildHitCost = ({ work }: RequestState) => buildCost(zeroCharge, null, work)
 
 function encodeWhole(
   request: InferenceRequest,
@@ -240,7 +288,11 @@ function encodeWhole(
   events: readonly ReplyEvent[],
 ): { body: JsonObject; finalBody: JsonObject } {
   const reply = { ...collectReply(events), usage: zeroUsage }
-  const body = request.format.replyCodec.encodeReply(reply, buildReplyContext(request, entry), zeroCost)
+  const body = request.format.replyCodec.encodeReply(
+    reply,
+    buildReplyContext(request, entry),
+    buildHitCost(request),
+  )
   return { body, finalBody: body }
 }
 
@@ -251,7 +303,7 @@ function encodeStream(
 ): { body: string[]; finalBody: JsonObject | null } {
   const writer = request.format.replyCodec.createWriter(buildReplyContext(request, entry))
   const texts = events.map((event) => writer.write(event))
-  texts.push(writer.end(zeroUsage, zeroCost))
+  texts.push(writer.end(zeroUsage, buildHitCost(request)))
   return { body: texts.filter((text) => text !== ''), finalBody: writer.finalBody }
 }
 
@@ -276,9 +328,10 @@ function buildReplyContext(
 function createSettlement(
   gateway: Gateway,
   request: Admitted,
-  { target, finish, dropped, tier, sourceId }: CacheEntry<unknown>,
+  { entry, similarity }: CacheHit<unknown>,
   extraStatements: readonly Statement[],
 ): Settlement {
+  const { target, finish, dropped, tier, sourceId } = entry
   const { draft, meteredIn } = request.hold
   const latency = Math.round(performance.now() - request.startedAt)
   const settled: SettledGeneration = {
@@ -293,9 +346,11 @@ function createSettlement(
       dropped: encodeDropped(dropped, [], request.options),
       service_tier: tier,
       response_cache_source_id: sourceId,
+      cache_similarity: similarity === undefined ? null : Math.round(similarity * 10_000),
     },
   }
-  const source = { error: null, summary: null, candidate: null }
+  request.work?.bill.markRecorded()
+  const source = { error: null, summary: null, candidate: null, lines: request.work?.bill.lines ?? [] }
   const records = buildRecordStatements(gateway, request, settled, source)
   const settlement = buildSettlement(settled, meteredIn, [...extraStatements, ...records])
   return { ...settlement, isShared: extraStatements.length > 0 }

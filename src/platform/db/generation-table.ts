@@ -148,6 +148,8 @@ export const generationTable = {
   dispatch_ms: nullableCount('end'),
   /** The limit that the hold left the least of, as `encodeNearestLimit` writes it. */
   nearest_limit: nullableText('end'),
+  /** The similarity, in ten-thousandths, of the texts of a hit of the semantic cache and of its source. */
+  cache_similarity: nullableCount('end'),
   /** The ledger transaction that its cost is part of; null when it cost nothing. */
   posting_id: nullableText('ledger', { isEssential: true }),
   /** The time of settlement. */

@@ -62,6 +62,7 @@ import { tagRules } from './073-tag-rules.ts'
 import { modelAliases } from './074-model-aliases.ts'
 import { modelLists } from './075-model-lists.ts'
 import { blockedEndUsers } from './076-blocked-end-users.ts'
+import { semanticCache } from './082-semantic-cache.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -130,4 +131,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '074-model-aliases': modelAliases,
   '075-model-lists': modelLists,
   '076-blocked-end-users': blockedEndUsers,
+  '082-semantic-cache': semanticCache,
 }

@@ -1,0 +1,212 @@
+import type { Choice, Reply } from '../../formats/call/event.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
+import { GatewayError } from '../../platform/errors/gateway-error.ts'
+import { isoNow } from '../../platform/time/clock.ts'
+import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
+import { addNestedRequest, type NestedRequestLine } from '../hold/bill-line.ts'
+import type { InferenceRequest, RequestState } from '../request/inference-request.ts'
+import { requireWork } from '../request/work.ts'
+import { embedText } from '../stages/embed-text.ts'
+import type { SemanticOptions } from './options.ts'
+import { buildSemanticQuery, type SemanticQuery, type SkipReason } from './semantic-scope.ts'
+import {
+  deleteEntries,
+  type EntryOwner,
+  findEntry,
+  insertEntry,
+  listVectors,
+  type StoredVector,
+} from './semantic-store.ts'
+import { cosineOf, fromBytes, normalizeVector, toBytes } from './vectors.ts'
+
+/** Where the reply to a request is stored for similar requests. */
+export interface SemanticSlot {
+  scope: string
+  /** Of length 1. */
+  vector: Float32Array
+}
+
+interface SimilarReply extends ByteCacheEntry {
+  /** The cosine similarity of the texts. */
+  similarity: number
+}
+
+/** The result of a lookup by similarity. */
+export interface SemanticLookup {
+  /** The stored reply to a similar request; null if there is none. */
+  stored: SimilarReply | null
+  /** Where the reply to this request is to be stored; null if it must not be. */
+  slot: SemanticSlot | null
+  /** Why nothing was compared; null if it was. */
+  skipped: SkipReason | null
+}
+
+const skipped = (reason: SkipReason): SemanticLookup => ({
+  stored: null,
+  slot: null,
+  skipped: reason,
+})
+
+interface LookupTerms {
+  semantic: SemanticOptions | null
+  /** Whether similar entries are deleted instead. */
+  shouldRefresh: boolean
+}
+
+/** Looks for the reply to a similar request. A failure is a miss. */
+export async function lookupSimilar(
+  gateway: Gateway,
+  request: InferenceRequest,
+  { semantic, shouldRefresh }: LookupTerms,
+): Promise<SemanticLookup | null> {
+  if (!semantic) return null
+  const lookup = await findSimilar(gateway, request, semantic, shouldRefresh)
+  gateway.metrics.recordSemanticLookup(lookup.stored ? 'hit' : (lookup.skipped ?? 'miss'))
+  return lookup
+}
+
+async function findSimilar(
+  gateway: Gateway,
+  request: InferenceRequest,
+  options: SemanticOptions,
+  shouldRefresh: boolean,
+): Promise<SemanticLookup> {
+  const query = buildSemanticQuery(gateway, request, options)
+  if (typeof query === 'string') return skipped(query)
+  const vector = await embed(gateway, request, query)
+  if (!vector) return skipped('embedding_failed')
+  const slot = { scope: query.scope, vector }
+  const threshold = options.threshold ?? gateway.settings.semantic_cache.threshold
+  try {
+    const matches = await findMatches(gateway, ownerOf(request), slot, threshold)
+    const best = matches.reduce<Match | null>((a, b) => (a && a.similarity >= b.similarity ? a : b), null)
+    if (shouldRefresh)
+      await deleteEntries(
+        gateway.db,
+        matches.map(({ id }) => id),
+      )
+    const stored = best && !shouldRefresh ? await loadReply(gateway, ownerOf(request), best) : null
+    return { stored, slot, skipped: null }
+  } catch (err) {
+    gateway.log.warn({ err, id: request.id }, 'failed to search the semantic cache')
+    return { stored: null, slot: null, skipped: null }
+  }
+}
+
+function ownerOf({ caller }: RequestState): EntryOwner {
+  return { organizationId: caller.organizationId, workspaceId: caller.key.workspace_id }
+}
+
+/** The vector of a text, of length 1; null if the embedding fails. What it has cost is on the bill in any case. */
+async function embed(
+  gateway: Gateway,
+  request: InferenceRequest,
+  { text, model }: SemanticQuery,
+): Promise<Float32Array | null> {
+  const { timeout } = gateway.settings.semantic_cache
+  const timeoutMs = Math.min(timeout, request.timeLimitMs ?? timeout)
+  const lines: NestedRequestLine[] = []
+  try {
+    return normalizeVector(await embedText(gateway, request, { text, model, timeoutMs }, lines))
+  } catch (error) {
+    // The message may quote the prompt.
+    const code = error instanceof GatewayError ? error.code : 'internal'
+    gateway.log.warn({ id: request.id, model, code }, 'prompt not embedded for the semantic cache')
+    return null
+  } finally {
+    addToBill(request, lines)
+  }
+}
+
+/** A free embedding needs no bill. */
+function addToBill(request: InferenceRequest, lines: readonly NestedRequestLine[]): void {
+  for (const line of lines) {
+    if (!request.work && line.cost === 0n) continue
+    requireWork(request)
+    addNestedRequest(request, line)
+  }
+}
+
+interface Match {
+  id: string
+  similarity: number
+}
+
+/** Vectors that are decrypted and compared in one turn of the event loop: about a millisecond. */
+const pageSize = 100
+/** The difference that float32 makes to the cosine of equal vectors. */
+const tolerance = 1e-6
+
+/** The newest entries of a scope that are similar enough. */
+async function findMatches(
+  gateway: Gateway,
+  owner: EntryOwner,
+  { scope, vector }: SemanticSlot,
+  threshold: number,
+): Promise<Match[]> {
+  const { db, clock, settings } = gateway
+  const matches: Match[] = []
+  let after: StoredVector | undefined
+  for (let left = settings.semantic_cache.max_entries; left > 0; left -= pageSize) {
+    const limit = Math.min(left, pageSize)
+    const page = await listVectors(db, { ...owner, scope }, { after, limit, now: isoNow(clock) })
+    for (const stored of page) {
+      const similarity = compare(gateway, stored, vector)
+      if (similarity >= threshold - tolerance) matches.push({ id: stored.id, similarity })
+    }
+    if (page.length < limit) break
+    after = page.at(-1)
+    await yieldToEventLoop()
+  }
+  return matches
+}
+
+/** An entry of another encryption key is like no other. */
+function compare({ vault }: Gateway, stored: StoredVector, vector: Float32Array): number {
+  try {
+    return cosineOf(vector, fromBytes(vault.decryptBytes(stored.vector, stored.id)))
+  } catch {
+    return -1
+  }
+}
+
+async function loadReply(
+  { db, vault }: Gateway,
+  owner: EntryOwner,
+  { id, similarity }: Match,
+): Promise<SimilarReply | null> {
+  const row = await findEntry(db, owner, id)
+  if (!row) return null
+  const [at, until] = [Date.parse(row.created_at), Date.parse(row.expires_at)]
+  return { bytes: Buffer.from(vault.decrypt(row.reply, id)), at, until, similarity }
+}
+
+/** Stores a reply for similar requests. Resolves when that is durable. */
+export async function storeSimilar(
+  gateway: Gateway,
+  request: InferenceRequest,
+  { scope, vector }: SemanticSlot,
+  { bytes, at, until }: ByteCacheEntry,
+): Promise<void> {
+  const { db, vault, settings } = gateway
+  const { max_entries, workspace_entries } = settings.semantic_cache
+  const { id } = request
+  const entry = {
+    id,
+    ...ownerOf(request),
+    scope,
+    createdAt: new Date(at).toISOString(),
+    expiresAt: new Date(until).toISOString(),
+    vector: vault.encryptBytes(toBytes(vector), id),
+    reply: vault.encrypt(bytes.toString(), id),
+  }
+  await insertEntry(db, entry, { scopeEntries: max_entries, workspaceEntries: workspace_entries })
+}
+
+/** Whether a reply may answer another text: a call of a tool has arguments from the text, and an incomplete one none. */
+export function mayAnswerOthers({ choices }: Reply): boolean {
+  const isText = ({ end, parts }: Choice) =>
+    end?.reason === 'stop' && parts.every((part) => part?.kind !== 'tool-call')
+  return choices.length > 0 && choices.every(isText)
+}
