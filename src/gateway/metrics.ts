@@ -48,6 +48,9 @@ function addEarlierCpuTime(registry: Registry): void {
 
 const nanosPerUsd = 1e9
 
+/** How a lookup in the response cache ended: for an identical request, and after a miss for a similar one. */
+type CacheLookup = 'hit' | 'miss' | 'semantic_hit' | 'semantic_miss' | 'semantic_skipped'
+
 /** Labels are operation names, statuses and providers only, so that clients cannot increase their number. */
 export class Metrics {
   readonly #registry = new Registry()
@@ -87,15 +90,8 @@ export class Metrics {
 
   readonly #cacheLookups = new Counter({
     name: 'headgate_response_cache_requests_total',
-    help: 'Lookups in the response cache, by hit or miss.',
+    help: 'Lookups in the response cache, by hit or miss, and those by similarity after a miss.',
     labelNames: ['status'],
-    registers: [this.#registry],
-  })
-
-  readonly #semanticLookups = new Counter({
-    name: 'headgate_semantic_cache_requests_total',
-    help: 'Lookups in the semantic cache, by hit, miss, or the reason for which nothing was compared.',
-    labelNames: ['outcome'],
     registers: [this.#registry],
   })
 
@@ -318,12 +314,8 @@ export class Metrics {
     this.#interrupted.inc({ outcome }, count)
   }
 
-  recordCacheLookup(status: 'hit' | 'miss'): void {
+  recordCacheLookup(status: CacheLookup): void {
     this.#cacheLookups.inc({ status })
-  }
-
-  recordSemanticLookup(outcome: string): void {
-    this.#semanticLookups.inc({ outcome })
   }
 
   recordHedge(outcome: 'won' | 'lost' | 'failed' | 'capped' | 'refused'): void {

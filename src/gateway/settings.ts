@@ -12,7 +12,7 @@ import { containerSettings } from '../containers/settings.ts'
 import { dataRegions } from '../formats/vocabulary.ts'
 import { type RecordKind, recordCeilings } from '../identity/ceilings.ts'
 import { identitySettings } from '../identity/identity-settings.ts'
-import { semanticCacheSettings } from '../inference/cache/settings.ts'
+import { cacheSettings } from '../inference/cache/settings.ts'
 import { fusionSettings } from '../inference/routers/fusion-presets.ts'
 import { routerSettings } from '../inference/routers/settings.ts'
 import { webSettings } from '../inference/web/settings.ts'
@@ -224,23 +224,7 @@ export const settingsFields = z.strictObject({
         .default(1024 ** 3),
     })
     .prefault({}),
-  /** Replies cached in memory, on this node, for identical requests. */
-  response_cache: z
-    .strictObject({
-      enabled: z.boolean().default(true),
-      /** Size of all entries. */
-      bytes: z
-        .int()
-        .min(0)
-        .default(64 * 1024 * 1024),
-      /** Size of one entry: a longer reply is not cached. */
-      entry_bytes: z
-        .int()
-        .min(0)
-        .default(4 * 1024 * 1024),
-    })
-    .prefault({}),
-  semantic_cache: semanticCacheSettings,
+  ...cacheSettings,
   /** Delivery of finished requests to destinations. The bounds are those of one destination. */
   observability: z
     .strictObject({

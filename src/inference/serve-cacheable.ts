@@ -3,11 +3,10 @@ import type { MediaReply, MediaReplyContext, MediaWireFormat } from '../formats/
 import type { Gateway } from '../gateway/gateway.ts'
 import type { ByteCacheEntry } from '../platform/concurrency/byte-cache.ts'
 import { withSpan } from '../platform/tracing/span-recorder.ts'
+import { type CacheEntry, openEntry } from './cache/cache-entry.ts'
 import {
   buildHitCost,
-  type CacheEntry,
   lookupCache,
-  openEntry,
   resolveCacheKey,
   settleHit,
   storeWhenSettled,

@@ -1,7 +1,8 @@
 import type { Gateway } from '../../gateway/gateway.ts'
 import { buildReplyHeaders, buildStreamHeaders, sliceChunk } from '../reply/http-response.ts'
 import type { InferenceRequest, Routed } from '../request/inference-request.ts'
-import { replayEntry, type StoredReply } from './response-cache.ts'
+import type { StoredReply } from './cache-entry.ts'
+import { replayEntry } from './response-cache.ts'
 
 /** Responds with the stored reply to an identical or similar request. */
 export async function replyFromCache(

@@ -2,7 +2,7 @@
 const split = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/))
 
 export const negations = split(`
-  not no never none nobody nothing nowhere neither nor cannot without except unless instead hardly barely lack
+  not no never none nothing nowhere neither nor cannot without except unless instead hardly barely lack
   lacks lacking non
   nicht kein keine keinen keinem keiner nie niemals nichts ohne
   ne pas jamais rien aucun aucune sans

@@ -1,20 +1,17 @@
 import { collectReply, type Reply, type ReplyEvent } from '../../formats/call/event.ts'
 import { replayEvents } from '../../formats/call/replay.ts'
 import { zeroUsage } from '../../formats/call/usage.ts'
-import type { ServedTier } from '../../formats/vocabulary.ts'
-import type { ReplyContext, ReplySummary } from '../../formats/wire-format.ts'
+import type { ReplyContext } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
-import type { UpstreamTarget } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
 import { buildSettlement, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
 import type { Statement } from '../../platform/db/batch.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
-import { estimateJsonLength } from '../../platform/json/long-json.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { completeHits } from '../guard/hits.ts'
-import { admitFree, buildUpstreamTarget } from '../hold/admit.ts'
+import { admitFree } from '../hold/admit.ts'
 import type { Awaitable } from '../reply/join-texts.ts'
 import { createTranscript } from '../reply/transcript.ts'
 import { createPipeline } from '../reply/transforms.ts'
@@ -30,41 +27,25 @@ import { isVendorSdk } from '../request/vendor-sdk.ts'
 
 import { buildRecordStatements } from '../settle/records.ts'
 import { recordCachedReply } from '../settle/reply-span.ts'
-import { buildCost, encodeDropped, settle, tierOf, toFinishColumns } from '../settle/settle.ts'
+import { buildCost, encodeDropped, settle, toFinishColumns } from '../settle/settle.ts'
 import { processEvents, type WholeReply } from '../upstream/decode-reply.ts'
+import {
+  buildEntry,
+  type CacheEntry,
+  type CacheHit,
+  type CacheKey,
+  encodeEntry,
+  openEntry,
+  type StoredReply,
+} from './cache-entry.ts'
 import {
   type CacheableRequest,
   cacheHeader,
   cacheSynonym,
   computeCacheHash,
   parseCacheOptions,
-  type SemanticOptions,
 } from './options.ts'
-import { ReplyRecorder } from './recorder.ts'
-import { mayAnswerOthers, type SemanticLookup, type SemanticSlot, storeSimilar } from './semantic-cache.ts'
 import { deleteShared, findShared, storeShared } from './shared-responses.ts'
-
-/** The entry of a request that uses the response cache. */
-export interface CacheKey {
-  hash: string
-  ttlSeconds: number
-  shouldRefresh: boolean
-  /** Null unless the reply to a similar request may be returned. */
-  semantic: SemanticOptions | null
-}
-
-/** A stored reply, without what is specific to one request. */
-export interface CacheEntry<R> {
-  /** The generation that produced it. */
-  sourceId: string
-  target: Omit<UpstreamTarget, 'pricing'>
-  /** Display name. */
-  provider: string
-  finish: ReplySummary['finishReasons'][number] | null
-  dropped: string[]
-  tier: ServedTier | null
-  reply: R
-}
 
 type TextEntry = CacheEntry<Reply>
 
@@ -107,40 +88,6 @@ function countLookup({ metrics }: Gateway, stored: ByteCacheEntry | undefined): 
   return stored
 }
 
-/** Stores the reply to a request once it is settled as completed. */
-export function recordReply(
-  gateway: Gateway,
-  request: InferenceRequest,
-  key: CacheKey,
-  similar: SemanticLookup | null,
-): void {
-  const recorder = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
-  request.replyObservers = [...request.replyObservers, () => recorder.restart()]
-  storeWhenSettled(gateway, request, key, () => recorder.reply)
-  if (!similar) return
-  request.replyHeaders = { ...request.replyHeaders, ...buildLookupHeaders(similar) }
-  const { slot } = similar
-  if (slot) request.onSettled = [...request.onSettled, (settled) => storeForSimilar(settled, slot)]
-
-  function storeForSimilar(settled: SettledReply, { scope, vector }: SemanticSlot): void {
-    const { reply } = recorder
-    if (!reply || settled.status !== 'completed' || !mayAnswerOthers(reply)) return
-    const { entry_bytes } = gateway.settings.semantic_cache
-    const entry = buildEntry(gateway, request.id, settled, reply)
-    const stored = entry && encodeEntry(gateway, key, entry, entry_bytes)
-    if (!stored) return
-    storeSimilar(gateway, request, { scope, vector }, stored).catch((err: unknown) =>
-      gateway.log.warn({ err, id: request.id }, 'failed to store a reply in the semantic cache'),
-    )
-  }
-}
-
-function buildLookupHeaders({ skipped }: SemanticLookup): Record<string, string> {
-  return skipped
-    ? { 'x-service-cache-mode': 'exact', 'x-service-cache-reason': skipped }
-    : { 'x-service-cache-mode': 'semantic' }
-}
-
 /** Stores a reply once its request is settled as completed. A failure to store must not fail the request. */
 export function storeWhenSettled(
   gateway: Gateway,
@@ -165,45 +112,12 @@ function buildMissHeaders({ ttlSeconds }: CacheKey): Record<string, string> {
   return { 'x-service-cache-status': 'MISS', 'x-service-cache-ttl': String(ttlSeconds) }
 }
 
-function buildEntry(
-  gateway: Gateway,
-  sourceId: string,
-  { candidate, upstreamWireFormat, dropped, summary }: SettledReply,
-  reply: unknown,
-): CacheEntry<unknown> | null {
-  if (!candidate) return null
-  return {
-    sourceId,
-    target: buildUpstreamTarget(gateway, candidate, upstreamWireFormat),
-    provider: candidate.endpoint.provider.name,
-    finish: summary?.finishReasons[0] ?? null,
-    dropped,
-    tier: tierOf(candidate, summary),
-    reply,
-  }
-}
-
 function writeEntry(gateway: Gateway, key: CacheKey, entry: CacheEntry<unknown> | null): void {
   const { responseCache, cluster, settings } = gateway
   const stored = entry && encodeEntry(gateway, key, entry, settings.response_cache.entry_bytes)
   if (!stored) return
   responseCache.set(key.hash, stored, settings.response_cache.bytes)
   if (cluster.status.kind !== 'memory') storeShared(gateway, key.hash, stored)
-}
-
-/** Null if it is too long. */
-function encodeEntry(
-  { clock }: Gateway,
-  { ttlSeconds }: CacheKey,
-  entry: CacheEntry<unknown>,
-  maxBytes: number,
-): ByteCacheEntry | null {
-  // Estimated first: encoding a reply of many megabytes takes long.
-  if (estimateJsonLength(entry.reply, maxBytes) > maxBytes) return null
-  const bytes = Buffer.from(JSON.stringify(entry))
-  if (bytes.length > maxBytes) return null
-  const at = clock.now()
-  return { bytes, at, until: at + ttlSeconds * 1000 }
 }
 
 /** A stored reply, encoded for a request. */
@@ -237,20 +151,6 @@ export async function replayEntry(
 function replayReply(request: InferenceRequest, { reply }: TextEntry): Awaitable<WholeReply> {
   const pipeline = createPipeline(request, request.attempts.transcript)
   return processEvents(replayEvents(reply), null, pipeline, request.format.replyCodec.replyLimits)
-}
-
-/** A stored reply that was found: to an identical request, or to one of this similarity. */
-export interface StoredReply extends ByteCacheEntry {
-  similarity?: number
-}
-
-/** An entry that was found. */
-export interface CacheHit<R> extends Pick<StoredReply, 'at' | 'until' | 'similarity'> {
-  entry: CacheEntry<R>
-}
-
-export function openEntry<R>({ bytes, ...found }: StoredReply): CacheHit<R> {
-  return { entry: JSON.parse(bytes.toString()), ...found }
 }
 
 /** Records a cache hit as a generation of its own, at no charge; returns the headers of its reply. */

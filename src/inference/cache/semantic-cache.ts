@@ -42,11 +42,7 @@ export interface SemanticLookup {
   skipped: SkipReason | null
 }
 
-const skipped = (reason: SkipReason): SemanticLookup => ({
-  stored: null,
-  slot: null,
-  skipped: reason,
-})
+const skip = (reason: SkipReason): SemanticLookup => ({ stored: null, slot: null, skipped: reason })
 
 interface LookupTerms {
   semantic: SemanticOptions | null
@@ -62,7 +58,8 @@ export async function lookupSimilar(
 ): Promise<SemanticLookup | null> {
   if (!semantic) return null
   const lookup = await findSimilar(gateway, request, semantic, shouldRefresh)
-  gateway.metrics.recordSemanticLookup(lookup.stored ? 'hit' : (lookup.skipped ?? 'miss'))
+  const { stored, skipped } = lookup
+  gateway.metrics.recordCacheLookup(stored ? 'semantic_hit' : skipped ? 'semantic_skipped' : 'semantic_miss')
   return lookup
 }
 
@@ -73,9 +70,9 @@ async function findSimilar(
   shouldRefresh: boolean,
 ): Promise<SemanticLookup> {
   const query = buildSemanticQuery(gateway, request, options)
-  if (typeof query === 'string') return skipped(query)
+  if (typeof query === 'string') return skip(query)
   const vector = await embed(gateway, request, query)
-  if (!vector) return skipped('embedding_failed')
+  if (!vector) return skip('embedding_failed')
   const slot = { scope: query.scope, vector }
   const threshold = options.threshold ?? gateway.settings.semantic_cache.threshold
   try {

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { isRouterSlug } from '../../../catalog/router-models.ts'
 import { countCompletionTokens, countPromptTokens, type Usage } from '../../../formats/call/usage.ts'
-import { cacheModes } from '../../../formats/schema/cache-fields.ts'
 import { dataRegions } from '../../../formats/vocabulary.ts'
 import { type HitRow, hitRecord, toHitRecord } from '../../../governance/guardrail-hits.ts'
 import { splitTags } from '../../../governance/tags/tag.ts'
@@ -13,6 +12,7 @@ import { computeCost } from '../../../ledger/cost.ts'
 import { type BucketColumn, bucketColumns, readUsage } from '../../../ledger/generation.ts'
 import { chargeFlags, type GenerationTable } from '../../../platform/db/generation-table.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
+import { cacheFields, describeCache } from './cache-fields.ts'
 import { buildProviderResponses, type ProviderResponse, providerResponse } from './provider-responses.ts'
 
 export type GenerationRow = Selectable<GenerationTable>
@@ -94,16 +94,7 @@ const detailsRecord = z
       .array(lineRecord)
       .describe('The bill of a request with plugins or server tools; their sum is `total_cost`.'),
     parent_id: text.describe('The generation on whose behalf this request was made.'),
-    cache: z
-      .enum(cacheModes)
-      .nullable()
-      .describe(
-        'Whether the reply was that to an identical (`exact`) or to a similar request; null if neither.',
-      ),
-    cache_similarity: z
-      .number()
-      .nullable()
-      .describe('The cosine similarity of the texts, for a reply to a similar request.'),
+    ...cacheFields,
   })
   .meta({ id: 'GenerationDetails' })
   .describe('An extension: details that only this server reports.')
@@ -352,8 +343,6 @@ function toDetails(
     billed_units: readUnits(row),
     dropped: row.dropped === null ? [] : JSON.parse(row.dropped),
     guardrail_hits: hits.map(toHitRecord),
-    cache:
-      row.response_cache_source_id === null ? null : row.cache_similarity === null ? 'exact' : 'semantic',
-    cache_similarity: row.cache_similarity === null ? null : row.cache_similarity / 10_000,
+    ...describeCache(row),
   }
 }
