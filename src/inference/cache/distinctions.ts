@@ -3,10 +3,10 @@ import { negations, numberWords, opposites, sentenceStarters } from './distincti
 /**
  * The words of a text that change what it means although they hardly change its vector: numbers, negations, names,
  * code, quotes, units and words with an opposite, in their order. Texts whose distinctions differ are not about the
- * same thing, however similar they are. Null if they cannot be read: the text has a script without capital letters.
+ * same thing, however similar they are. Null if they cannot be read: the text has letters that are not Latin ones.
  */
 export function readDistinctions(text: string): string[] | null {
-  if (/\p{Lo}/u.test(text)) return null
+  if (otherLetter.test(text)) return null
   const found: string[] = []
   let isInitial = true
   for (const [token] of text.matchAll(tokenPattern)) {
@@ -16,6 +16,9 @@ export function readDistinctions(text: string): string[] | null {
   }
   return found
 }
+
+/** Many scripts have no capital letters, and the words below are of languages in Latin letters. */
+const otherLetter = /[^\P{L}\p{Script=Latin}]/u
 
 const quoted = ['"[^"\\n]+"', '“[^”\\n]+”', '„[^“”\\n]+[“”]', '«[^»\\n]+»', '`[^`]+`']
 const singleQuoted = "(?<![\\p{L}\\p{N}])'[^'\\n]+'(?![\\p{L}\\p{N}])"

@@ -10,6 +10,7 @@ export const negations = split(`
   non mai senza nessun nessuno nessuna niente
   não nem sem nenhum nenhuma
   niet geen nooit niets zonder
+  nie nigdy bez żaden żadna nic
   inte ingen inget aldrig utan ikke aldri uden uten
 `)
 
