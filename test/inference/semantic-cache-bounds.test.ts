@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { sql } from 'kysely'
 import { deleteExpiredEntries } from '../../src/inference/cache/semantic-store.ts'
 import { databaseKinds, type TestServer } from '../support/harness.ts'
 import { requestHolds } from '../support/holds.ts'
@@ -135,6 +136,16 @@ describeWithUpstreams(
         })
         expect(await status(asked, { key: body.key })).toBe('MISS exact embedding_failed')
       })
+    })
+
+    test('a search that fails is a miss', async () => {
+      const { db } = server().gateway
+      await sql`alter table semantic_cache_entries rename to hidden_entries`.execute(db)
+      try {
+        expect(await status(asked)).toBe('MISS exact search_failed')
+      } finally {
+        await sql`alter table hidden_entries rename to semantic_cache_entries`.execute(db)
+      }
     })
 
     test('without a model in the settings it is off', async () => {

@@ -166,7 +166,7 @@ describeWithUpstreams(
     describe('does not share', () => {
       const shared = { ...on, 'x-service-cache-scope': 'workspace' }
 
-      test('the replies of one key with another, unless both ask for it', async () => {
+      test('R36 I9 the replies of one key with another, unless both ask for it', async () => {
         const { key } = await createKey()
         await store()
         expect(await status(similar, { key })).toBe('MISS semantic')
@@ -180,7 +180,7 @@ describeWithUpstreams(
         expect(await status(similar, { key, headers: shared })).toBe('HIT semantic')
       })
 
-      test('anything between workspaces, or between organizations', async () => {
+      test('R36 S9 I9 anything between workspaces, or between organizations', async () => {
         const slug = `ws-${Date.now()}`
         const { id } = (await server().call('POST', '/workspaces', { body: { name: slug, slug } })).body.data
         const { key } = await createKey({ workspace_id: id })
@@ -254,8 +254,10 @@ describeWithUpstreams(
         withLast(similar, { wibble: 1 }),
         withLast(similar, { stream: true }),
         { ...withLast(similar), headers: { ...on, 'x-headgate-strict': 'true' } },
+        { ...withLast(similar), headers: { ...on, 'x-headgate-user': 'someone' } },
       ]
       for (const other of others) expect([other, await status('', other)]).toEqual([other, 'MISS semantic'])
+      server().gateway.responseCache.clear()
       expect(await status('', withLast(similar))).toBe('HIT semantic')
     })
 

@@ -3,6 +3,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { isoNow } from '../../platform/time/clock.ts'
+import { timedOut } from '../../platform/time/coarse-timer.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import { addNestedRequest, type NestedRequestLine } from '../hold/bill-line.ts'
 import type { InferenceRequest, RequestState } from '../request/inference-request.ts'
@@ -76,19 +77,33 @@ async function findSimilar(
   const slot = { scope: query.scope, vector }
   const threshold = options.threshold ?? gateway.settings.semantic_cache.threshold
   try {
-    const matches = await findMatches(gateway, ownerOf(request), slot, threshold)
-    const best = matches.reduce<Match | null>((a, b) => (a && a.similarity >= b.similarity ? a : b), null)
-    if (shouldRefresh)
-      await deleteEntries(
-        gateway.db,
-        matches.map(({ id }) => id),
-      )
-    const stored = best && !shouldRefresh ? await loadReply(gateway, ownerOf(request), best) : null
-    return { stored, slot, skipped: null }
+    const searching = search(gateway, ownerOf(request), slot, { threshold, shouldRefresh })
+    const stored = await gateway.timer.wait(searching, gateway.settings.semantic_cache.timeout)
+    if (stored !== timedOut) return { stored, slot, skipped: null }
+    gateway.log.warn({ id: request.id }, 'search of the semantic cache took too long')
   } catch (err) {
     gateway.log.warn({ err, id: request.id }, 'failed to search the semantic cache')
-    return { stored: null, slot: null, skipped: null }
   }
+  return skip('search_failed')
+}
+
+/** Finds the most similar reply, or deletes all that are similar enough. */
+async function search(
+  gateway: Gateway,
+  owner: EntryOwner,
+  slot: SemanticSlot,
+  { threshold, shouldRefresh }: { threshold: number; shouldRefresh: boolean },
+): Promise<SimilarReply | null> {
+  const matches = await findMatches(gateway, owner, slot, threshold)
+  if (shouldRefresh) {
+    await deleteEntries(
+      gateway.db,
+      matches.map(({ id }) => id),
+    )
+    return null
+  }
+  const best = matches.reduce<Match | null>((a, b) => (a && a.similarity >= b.similarity ? a : b), null)
+  return best && loadReply(gateway, owner, best)
 }
 
 function ownerOf({ caller }: RequestState): EntryOwner {

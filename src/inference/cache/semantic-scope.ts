@@ -17,6 +17,7 @@ export type SkipReason =
   | 'last_message'
   | 'script'
   | 'embedding_failed'
+  | 'search_failed'
 
 /** Characters of the longest text that is compared: the longer a text, the less its vector says about its details. */
 const maxTextLength = 4000
@@ -43,7 +44,7 @@ export function buildSemanticQuery(
   if (request.region !== 'global') return 'region'
   const { content, work } = request
   if (content.received.isLarge) return 'too_long'
-  if (work && (work.plugins.length > 0 || work.tools)) return 'tools'
+  if (work && (work.tools || work.plugins.some(({ id }) => id !== 'moderation'))) return 'tools'
   const text = readComparedText(content.call)
   if (typeof text !== 'object') return text
   return buildQuery(gateway, request, { ...text, model }, options)
@@ -83,7 +84,7 @@ function buildQuery(
   if (!rest) return 'last_message'
   const { organizationId, key } = request.caller
   const owner = [organizationId, key.workspace_id, options.scope === 'key' ? key.id : null]
-  const place = [version, owner, model, hashCatalog(gateway)]
+  const place = [version, owner, request.options.user, model, hashCatalog(gateway)]
   const inputs = [place, listCacheInputs(request), rest, distinctions]
   return { text, scope: gateway.vault.sign(`semantic cache\n${JSON.stringify(inputs)}`), model }
 }
