@@ -138,6 +138,7 @@ export async function openGateway(
     ...createIdentity({ db, clock, vault, ...sharedState, settings: () => gateway.settings }),
     mailer: new Mailer(),
     responseCache,
+    semanticVectors: new ByteCache(),
     backgroundRuns: new BackgroundRuns(),
     videoTasks: new TaskPool(maxVideoTasks),
     delivery: { tasks: new TaskPool(maxDeliveryTasks), signal: new WakeSignal(deliveryDelayMs) },

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { sql } from 'kysely'
 import { deleteExpiredEntries } from '../../src/inference/cache/semantic-store.ts'
+import { contextOf } from '../../src/inference/cache/similar-entries.ts'
 import { databaseKinds, type TestServer } from '../support/harness.ts'
 import { requestHolds } from '../support/holds.ts'
 import { measureLoopDelay } from '../support/loop-delay.ts'
@@ -250,7 +251,7 @@ describeWithUpstreams(
       if (!entry) throw new Error('nothing was stored')
       const { gateway } = server()
       const { vault, db } = gateway
-      const numbers = new Uint8Array(vault.decryptBytes(entry.vector, entry.id))
+      const numbers = new Uint8Array(vault.decryptBytes(entry.vector, contextOf(entry.scope, entry.id)))
       for (let at = 0; at < 1000; at += 100)
         await db
           .insertInto('semantic_cache_entries')
@@ -260,7 +261,7 @@ describeWithUpstreams(
               return {
                 ...entry,
                 id,
-                vector: vault.encryptBytes(numbers, id),
+                vector: vault.encryptBytes(numbers, contextOf(entry.scope, id)),
                 created_at: '2020-01-01T00:00:00.000Z',
               }
             }),

@@ -206,7 +206,7 @@ describeWithUpstreams(
         responseCache.clear()
         await db
           .updateTable('semantic_cache_entries')
-          .set({ scope: own?.scope ?? '', vector: own?.vector ?? new Uint8Array() })
+          .set({ scope: own?.scope ?? '' })
           .where('id', '=', other?.id ?? '')
           .execute()
         await db

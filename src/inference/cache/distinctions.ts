@@ -20,8 +20,16 @@ export function readDistinctions(text: string): string[] | null {
 /** Many scripts have no capital letters, and the words below are of languages in Latin letters. */
 const otherLetter = /[^\P{L}\p{Script=Latin}]/u
 
-const quoted = ['"[^"\\n]+"', '“[^”\\n]+”', '„[^“”\\n]+[“”]', '«[^»\\n]+»', '`[^`]+`']
-const singleQuoted = "(?<![\\p{L}\\p{N}])'[^'\\n]+'(?![\\p{L}\\p{N}])"
+/** A longer quote is read as the words that it consists of: an open one would be searched for its end many times. */
+const quotedText = (open: string, excluded: string, close: string) => `${open}[^${excluded}\\n]{1,200}${close}`
+const quoted = [
+  quotedText('"', '"', '"'),
+  quotedText('“', '”', '”'),
+  quotedText('„', '“”', '[“”]'),
+  quotedText('«', '»', '»'),
+  quotedText('`', '`', '`'),
+]
+const singleQuoted = quotedText("(?<![\\p{L}\\p{N}])'", "'", "'(?![\\p{L}\\p{N}])")
 /** A word with what joins its parts: a time, a path, an address, an option, an identifier. */
 const word = "[@#$]?[-]{0,2}[\\p{L}\\p{N}_]+(?:(?:[.,:/@#'’+=-]|\\(\\))+[\\p{L}\\p{N}_]+)*"
 const symbol = '[€$£¥₹%<>=+*^&|~≤≥≠°]'

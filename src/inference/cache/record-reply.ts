@@ -4,7 +4,8 @@ import type { InferenceRequest, SettledReply } from '../request/inference-reques
 import { buildEntry, type CacheKey, encodeEntry } from './cache-entry.ts'
 import { ReplyRecorder } from './recorder.ts'
 import { storeWhenSettled } from './response-cache.ts'
-import { mayAnswerOthers, type SemanticLookup, type SemanticSlot, storeSimilar } from './semantic-cache.ts'
+import { mayAnswerOthers, type SemanticLookup, storeSimilar } from './semantic-cache.ts'
+import type { SemanticSlot } from './similar-entries.ts'
 
 /** Stores the reply to a request once it is settled as completed. */
 export function recordReply(

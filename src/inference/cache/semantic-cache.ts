@@ -2,36 +2,16 @@ import type { Choice, Reply } from '../../formats/call/event.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
-import { isoNow } from '../../platform/time/clock.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
-import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import { addNestedRequest, type NestedRequestLine } from '../hold/bill-line.ts'
 import type { InferenceRequest, RequestState } from '../request/inference-request.ts'
 import { requireWork } from '../request/work.ts'
 import { embedText } from '../stages/embed-text.ts'
 import type { SemanticOptions } from './options.ts'
 import { buildSemanticQuery, type SemanticQuery, type SkipReason } from './semantic-scope.ts'
-import {
-  deleteEntries,
-  type EntryOwner,
-  findEntry,
-  insertEntry,
-  listVectors,
-  type StoredVector,
-} from './semantic-store.ts'
-import { cosineOf, fromBytes, normalizeVector, toBytes } from './vectors.ts'
-
-/** Where the reply to a request is stored for similar requests. */
-export interface SemanticSlot {
-  scope: string
-  /** Of length 1. */
-  vector: Float32Array
-}
-
-interface SimilarReply extends ByteCacheEntry {
-  /** The cosine similarity of the texts. */
-  similarity: number
-}
+import { type EntryOwner, insertEntry } from './semantic-store.ts'
+import { contextOf, type SemanticSlot, type SimilarReply, searchEntries } from './similar-entries.ts'
+import { normalizeVector, toBytes } from './vectors.ts'
 
 /** The result of a lookup by similarity. */
 export interface SemanticLookup {
@@ -77,7 +57,7 @@ async function findSimilar(
   const slot = { scope: query.scope, vector }
   const threshold = options.threshold ?? gateway.settings.semantic_cache.threshold
   try {
-    const searching = search(gateway, ownerOf(request), slot, { threshold, shouldRefresh })
+    const searching = searchEntries(gateway, ownerOf(request), slot, { threshold, shouldRefresh })
     const stored = await gateway.timer.wait(searching, gateway.settings.semantic_cache.timeout)
     if (stored !== timedOut) return { stored, slot, skipped: null }
     gateway.log.warn({ id: request.id }, 'search of the semantic cache took too long')
@@ -85,25 +65,6 @@ async function findSimilar(
     gateway.log.warn({ err, id: request.id }, 'failed to search the semantic cache')
   }
   return skip('search_failed')
-}
-
-/** Finds the most similar reply, or deletes all that are similar enough. */
-async function search(
-  gateway: Gateway,
-  owner: EntryOwner,
-  slot: SemanticSlot,
-  { threshold, shouldRefresh }: { threshold: number; shouldRefresh: boolean },
-): Promise<SimilarReply | null> {
-  const matches = await findMatches(gateway, owner, slot, threshold)
-  if (shouldRefresh) {
-    await deleteEntries(
-      gateway.db,
-      matches.map(({ id }) => id),
-    )
-    return null
-  }
-  const best = matches.reduce<Match | null>((a, b) => (a && a.similarity >= b.similarity ? a : b), null)
-  return best && loadReply(gateway, owner, best)
 }
 
 function ownerOf({ caller }: RequestState): EntryOwner {
@@ -140,60 +101,6 @@ function addToBill(request: InferenceRequest, lines: readonly NestedRequestLine[
   }
 }
 
-interface Match {
-  id: string
-  similarity: number
-}
-
-/** Vectors that are decrypted and compared in one turn of the event loop: about a millisecond. */
-const pageSize = 100
-/** The difference that float32 makes to the cosine of equal vectors. */
-const tolerance = 1e-6
-
-/** The newest entries of a scope that are similar enough. */
-async function findMatches(
-  gateway: Gateway,
-  owner: EntryOwner,
-  { scope, vector }: SemanticSlot,
-  threshold: number,
-): Promise<Match[]> {
-  const { db, clock, settings } = gateway
-  const matches: Match[] = []
-  let after: StoredVector | undefined
-  for (let left = settings.semantic_cache.max_entries; left > 0; left -= pageSize) {
-    const limit = Math.min(left, pageSize)
-    const page = await listVectors(db, { ...owner, scope }, { after, limit, now: isoNow(clock) })
-    for (const stored of page) {
-      const similarity = compare(gateway, stored, vector)
-      if (similarity >= threshold - tolerance) matches.push({ id: stored.id, similarity })
-    }
-    if (page.length < limit) break
-    after = page.at(-1)
-    await yieldToEventLoop()
-  }
-  return matches
-}
-
-/** An entry of another encryption key is like no other. */
-function compare({ vault }: Gateway, stored: StoredVector, vector: Float32Array): number {
-  try {
-    return cosineOf(vector, fromBytes(vault.decryptBytes(stored.vector, stored.id)))
-  } catch {
-    return -1
-  }
-}
-
-async function loadReply(
-  { db, vault }: Gateway,
-  owner: EntryOwner,
-  { id, similarity }: Match,
-): Promise<SimilarReply | null> {
-  const row = await findEntry(db, owner, id)
-  if (!row) return null
-  const [at, until] = [Date.parse(row.created_at), Date.parse(row.expires_at)]
-  return { bytes: Buffer.from(vault.decrypt(row.reply, id)), at, until, similarity }
-}
-
 /** Stores a reply for similar requests. Resolves when that is durable. */
 export async function storeSimilar(
   gateway: Gateway,
@@ -210,8 +117,8 @@ export async function storeSimilar(
     scope,
     createdAt: new Date(at).toISOString(),
     expiresAt: new Date(until).toISOString(),
-    vector: vault.encryptBytes(toBytes(vector), id),
-    reply: vault.encrypt(bytes.toString(), id),
+    vector: vault.encryptBytes(toBytes(vector), contextOf(scope, id)),
+    reply: vault.encrypt(bytes.toString(), contextOf(scope, id)),
   }
   await insertEntry(db, entry, { scopeEntries: max_entries, workspaceEntries: workspace_entries })
 }

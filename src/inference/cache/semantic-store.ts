@@ -16,24 +16,20 @@ export interface NewEntry extends EntryOwner {
   reply: string
 }
 
-export interface StoredVector {
+export interface StoredEntry {
   id: string
   created_at: string
-  vector: Uint8Array
 }
 
-/** Where a page of entries begins: after this one. */
-type EntryCursor = Pick<StoredVector, 'id' | 'created_at'>
-
-/** A page of the vectors of a scope that have not expired, the newest first. */
-export function listVectors(
+/** A page of the entries of a scope that have not expired, the newest first. */
+export function listEntries(
   db: Db,
   { organizationId, workspaceId, scope }: EntryOwner & { scope: string },
-  { after, limit, now }: { after: EntryCursor | undefined; limit: number; now: string },
-): Promise<StoredVector[]> {
+  { after, limit, now }: { after: StoredEntry | undefined; limit: number; now: string },
+): Promise<StoredEntry[]> {
   return db
     .selectFrom('semantic_cache_entries')
-    .select(['id', 'created_at', 'vector'])
+    .select(['id', 'created_at'])
     .where('scope', '=', scope)
     .where('organization_id', '=', organizationId)
     .where('workspace_id', '=', workspaceId)
@@ -47,7 +43,12 @@ export function listVectors(
     .execute()
 }
 
-export function findEntry(db: Db, { organizationId, workspaceId }: EntryOwner, id: string) {
+/** The vectors of entries that were listed before. */
+export function listVectors(db: Db, ids: readonly string[]) {
+  return db.selectFrom('semantic_cache_entries').select(['id', 'vector']).where('id', 'in', ids).execute()
+}
+
+export function findReply(db: Db, { organizationId, workspaceId }: EntryOwner, id: string) {
   return db
     .selectFrom('semantic_cache_entries')
     .select(['reply', 'created_at', 'expires_at'])

@@ -20,6 +20,11 @@ export function toBytes({ buffer, byteOffset, byteLength }: Float32Array): Uint8
 }
 
 /** Copies the bytes: those of a pool may begin where numbers cannot. */
-export function fromBytes(bytes: Uint8Array): Float32Array {
+export function fromBytes(bytes: Uint8Array): Float32Array<ArrayBuffer> {
   return new Float32Array(bytes.slice().buffer)
+}
+
+/** The numbers of bytes that were a vector before. */
+export function viewBytes({ buffer, byteOffset, byteLength }: Buffer): Float32Array {
+  return new Float32Array(buffer, byteOffset, byteLength / Float32Array.BYTES_PER_ELEMENT)
 }
