@@ -7,6 +7,7 @@ import { requestHolds } from '../support/holds.ts'
 import { measureLoopDelay } from '../support/loop-delay.ts'
 import { startTwoNodes } from '../support/nodes.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import {
   ask,
   asked,
@@ -180,6 +181,22 @@ describeWithUpstreams(
       ).toBe(2)
     })
 
+    test('requests at the same time are charged exactly, each with its embedding', async () => {
+      const key = await createKey({ limit: 5 })
+      const texts = [...words, ...words].map((word) => `Tell me something about the plant called ${word}`)
+      const statuses = await Promise.all(texts.map((text) => status(text, { key })))
+      expect(statuses.every((text) => /^(MISS|HIT)/.test(text))).toBe(true)
+      await waitForEntries(bench(), statuses.filter((text) => text === 'MISS semantic').length)
+      const rows = await listGenerations(bench())
+      expect(rows.filter(({ api_type }) => api_type === 'embeddings').length).toBeGreaterThanOrEqual(
+        words.length,
+      )
+      const total = rows.reduce((sum, { cost_nanos }) => sum + cost_nanos, 0n)
+      server().clock.advance(2000)
+      const { data } = (await server().call('GET', '/key', { key })).body
+      expect(Math.round(data.usage * 1e9)).toBe(Number(total))
+    })
+
     test('entries expire after their time, and are deleted', async () => {
       const { clock, gateway } = server()
       clock.freeze('2031-05-05T12:00:00.000Z')
@@ -230,9 +247,15 @@ describeWithUpstreams(
           ],
         },
       })
-      for (const word of words) await status('', system(word))
+      const [first] = await listEntries(bench())
+      for (const word of words) {
+        const response = await ask(bench(), '', system(word))
+        await response.arrayBuffer()
+        const id = response.headers.get('x-generation-id')
+        await waitUntil(async () => (await listEntries(bench())).some((entry) => entry.id === id))
+      }
       await waitForEntries(bench(), 5)
-      expect(await lookUp('daisy')).toBe('MISS semantic')
+      expect((await listEntries(bench())).map(({ id }) => id)).not.toContain(first?.id)
     })
 
     test('a long reply is not stored', async () => {

@@ -142,6 +142,7 @@ describeWithUpstreams(
         costs.reduce((sum, cost) => sum + cost, 0),
         12,
       )
+      await waitForEntries(bench(), 1)
     })
 
     test('is off unless the request asks for it; an identical request is an exact hit, and embeds nothing', async () => {
@@ -176,6 +177,7 @@ describeWithUpstreams(
         await clearCaches(bench())
         await store(asked, { headers: shared })
         expect(await status(similar, { key })).toBe('MISS semantic')
+        await waitForEntries(bench(), 2)
         server().gateway.responseCache.clear()
         expect(await status(similar, { key, headers: shared })).toBe('HIT semantic')
       })
@@ -214,6 +216,7 @@ describeWithUpstreams(
           .where('id', '=', own?.id ?? '')
           .execute()
         expect(await status(similar)).toBe('MISS semantic')
+        await waitForEntries(bench(), 2)
       })
 
       test('with a key that has other guardrails', async () => {
@@ -226,6 +229,7 @@ describeWithUpstreams(
         })
         await store(asked, { headers: shared })
         expect(await status(similar, { key, headers: shared })).toBe('MISS semantic')
+        await waitForEntries(bench(), 2)
       })
     })
 
@@ -257,6 +261,7 @@ describeWithUpstreams(
         { ...withLast(similar), headers: { ...on, 'x-headgate-user': 'someone' } },
       ]
       for (const other of others) expect([other, await status('', other)]).toEqual([other, 'MISS semantic'])
+      await waitForEntries(bench(), others.length + 1)
       server().gateway.responseCache.clear()
       expect(await status('', withLast(similar))).toBe('HIT semantic')
     })
@@ -284,6 +289,7 @@ describeWithUpstreams(
       for (const [first, second] of pairs) {
         await store(first, loose)
         expect([second, await status(second, loose)]).toEqual([second, 'MISS semantic'])
+        await waitForEntries(bench(), 2)
         server().gateway.responseCache.clear()
         expect(await status(first, loose)).toBe('HIT semantic')
         await clearCaches(bench())
@@ -376,6 +382,7 @@ describeWithUpstreams(
       await store(asked, preset)
       const { key } = await createKey()
       expect(await status(similar, { ...preset, key })).toBe('MISS semantic')
+      await waitForEntries(bench(), 2)
       const lower = { ...preset, key, headers: { 'x-service-cache-threshold': '0.9' } }
       expect(await status('How may I reset the password of my account in the settings?', lower)).toBe(
         'HIT semantic',
