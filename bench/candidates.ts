@@ -1,7 +1,13 @@
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { catalogIdOf, type HeadgateOptions, type RunningHeadgate, startHeadgate } from './headgate.ts'
-import { addWebhook, assignGuardrail, startDatabase, waitForDeliveries } from './headgate-variants.ts'
+import {
+  addWebhook,
+  assignGuardrail,
+  declareLimits,
+  startDatabase,
+  waitForDeliveries,
+} from './headgate-variants.ts'
 import { startBifrost } from './peers/bifrost.ts'
 import { startLitellm } from './peers/litellm.ts'
 import { portkeyCommand } from './peers/portkey.ts'
@@ -15,6 +21,8 @@ export const candidateNames = [
   'headgate',
   'against',
   'many-keys',
+  'limits',
+  'many-limits',
   'no-ledger',
   'relaxed',
   'guardrail',
@@ -84,6 +92,10 @@ const starters: Record<CandidateName, (environment: BenchEnvironment) => Promise
   headgate: (environment) => startVariant('headgate', environment),
   against: (environment) => startVariant('against', environment, { root: environment.against ?? '.' }),
   'many-keys': (environment) => startVariant('many-keys', environment, { keys: 1000 }),
+  limits: (environment) =>
+    startVariant('limits', environment, { setUp: (server) => declareLimits(server, 0) }),
+  'many-limits': (environment) =>
+    startVariant('many-limits', environment, { setUp: (server) => declareLimits(server, 9990) }),
   'no-ledger': (environment) =>
     startVariant('no-ledger', environment, { preload: resolve('bench/children/no-ledger.ts') }),
   relaxed: (environment) =>

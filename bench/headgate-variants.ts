@@ -16,6 +16,42 @@ export async function assignGuardrail({ call, keys }: RunningHeadgate): Promise<
   await call('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: keys.map(({ hash }) => hash) })
 }
 
+const large = 1_000_000_000
+
+/** One of every measure, and of every kind of window. */
+const appliedLimits = [
+  { measure: 'requests', window: 'second' },
+  { measure: 'requests', window: 'minute' },
+  { measure: 'requests', window: 'day', per: ['end_user'] },
+  { measure: 'input_tokens', window: 'minute' },
+  { measure: 'output_tokens', window: 'hour' },
+  { measure: 'tokens', window: 'month', per: ['key', 'model'] },
+  { measure: 'concurrent_requests' },
+  { measure: 'usd', window: 'minute' },
+  { measure: 'usd', window: 'month', match: { models: ['bench/*'] } },
+  { measure: 'usd', window: 'day', per: ['provider'] },
+]
+
+/** Ten limits that count every request, and others that count none of them. */
+export async function declareLimits({ call }: RunningHeadgate, others: number): Promise<void> {
+  const bodies = [
+    ...appliedLimits.map((limit) => ({ ...limit, amount: large })),
+    ...Array.from({ length: others }, (_, n) => ({
+      measure: n % 2 === 0 ? 'usd' : 'requests',
+      window: 'day',
+      amount: large,
+      match: n % 3 === 0 ? { end_user: `user-${n}` } : { tags: [`project=project-${n}`] },
+    })),
+  ]
+  const atOnce = 50
+  for (let first = 0; first < bodies.length; first += atOnce)
+    await Promise.all(
+      bodies
+        .slice(first, first + atOnce)
+        .map((body, n) => call('POST', '/limits', { name: `Limit ${first + n}`, ...body })),
+    )
+}
+
 /** Every generation becomes one call of a webhook of the mock. */
 export async function addWebhook({ call }: RunningHeadgate, mockPort: number): Promise<void> {
   const config = { url: `http://127.0.0.1:${mockPort}/webhook` }

@@ -72,7 +72,7 @@ function buildSettings({ mockPort, models, settings }: HeadgateOptions) {
   return {
     ...settings,
     egress: { allow_private: [`127.0.0.1:${mockPort}`] },
-    limits: { drain_delay: 0 },
+    limits: { drain_delay: 0, management_requests_per_minute: 1_000_000 },
     providers: upstreamFormatNames.map((format) => ({
       slug: `mock-${format}`,
       name: `Mock ${format}`,

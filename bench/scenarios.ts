@@ -95,7 +95,17 @@ function buildTextScenarios({ blockMs, streamEvents }: Effort): Scenario[] {
       title: `1 KB request and reply, ${connections} connections`,
       spec: whole,
       durationMs: blockMs,
-      candidates: [...text, 'duties', 'many-keys', 'no-ledger', 'relaxed', 'guardrail', 'postgres'],
+      candidates: [
+        ...text,
+        'duties',
+        'many-keys',
+        'limits',
+        'many-limits',
+        'no-ledger',
+        'relaxed',
+        'guardrail',
+        'postgres',
+      ],
       warmUp: 0.4,
     },
     {

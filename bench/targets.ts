@@ -15,6 +15,8 @@ export function buildTargets(measured: Measurements): Target[] {
   const { steps = [], idleBytes = null } = measured.memory.headgate ?? {}
   const perStream = steps.length === 0 ? null : Math.max(...steps.map((step) => step.bytesPerStream)) / 1024
   const manyKeys = medianOf(summary.small?.['many-keys']?.cpuMicros)
+  const limits = medianOf(summary.small?.limits?.cpuMicros)
+  const manyLimits = medianOf(summary.small?.['many-limits']?.cpuMicros)
   const oneKey = medianOf(of('small')?.cpuMicros)
   const target = (name: string, unit: string, atMost: number, value: Figure | number | null | undefined) => ({
     name,
@@ -40,6 +42,7 @@ export function buildTargets(measured: Measurements): Target[] {
       1.05,
       oneKey && manyKeys ? oneKey / manyKeys : null,
     ),
+    target('10,000 declared limits', 'x 10 limits', 1.05, limits && manyLimits ? manyLimits / limits : null),
     target('CPU of an embedding as float', 'x relay', 2, of('embedding-float')?.timesRelay),
     target('CPU of an embedding as base64', 'x relay', 2, of('embedding-base64')?.timesRelay),
     target('CPU of an image of 5 MB', 'x relay', 2, of('image')?.timesRelay),

@@ -35,7 +35,12 @@ import {
 } from './gateway/reload.ts'
 import { createRequestLog } from './gateway/request-log.ts'
 import { reloadEnvironment } from './gateway/secret-managers/resolve.ts'
-import { describeServerEvent, listChangedSections, recordServerEvent } from './gateway/server-events.ts'
+import {
+  describeServer,
+  describeServerEvent,
+  listChangedSections,
+  recordServerEvent,
+} from './gateway/server-events.ts'
 import { readSettings } from './gateway/settings.ts'
 import { shareChanges } from './gateway/shared-changes.ts'
 import { handOverClients, shutDown, waitForBalancers } from './gateway/shutdown.ts'
@@ -44,6 +49,7 @@ import type { WorkerLink } from './gateway/worker-link.ts'
 import { createAuditRecorders } from './governance/audit/recorders.ts'
 import { PdfReader } from './governance/filters/pdf-reader.ts'
 import { ContentScanner } from './governance/filters/scanner.ts'
+import { applyLimitSettings } from './governance/limits/apply-settings.ts'
 import { LimitCounts } from './governance/limits/counts.ts'
 import { consolePage, consoleRoutes } from './http/console/routes.ts'
 import { toRouteGroup } from './http/routes.ts'
@@ -252,6 +258,7 @@ export async function reloadGateway(gateway: Gateway): Promise<void> {
     const environment = await reloadEnvironment(gateway.config)
     const before = gateway.settings
     reloadSettings(gateway, environment)
+    await applyLimitSettings(gateway, gateway.settings, describeServer(gateway))
     warnUnusableCredentials(gateway)
     gateway.log.info('headgate.yaml reloaded')
     const sections = listChangedSections(before, gateway.settings)
@@ -275,6 +282,7 @@ export async function serve(config: Config): Promise<void> {
   await openLedger(gateway)
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
   const start = await bootstrapOrganization(gateway, { ...config, initialCredits })
+  await applyLimitSettings(gateway, gateway.settings, describeServer(gateway))
   await syncEnvironmentKey(gateway, config.managementKey)
   await sendHeartbeat(gateway)
   await assertKnownSchema(gateway.db).catch((error: unknown) => {

@@ -25,7 +25,8 @@ async function writeSettings(name: string, text: string): Promise<string> {
 const { public_url: _, smtp: _smtp, ...defaults } = settingsFields.parse({})
 
 /** Drops the sections that show an example, because their default is empty. */
-function withoutExamples({ regions, egress, billing, providers, models, ...rest }: typeof defaults) {
+function withoutExamples(settings: typeof defaults) {
+  const { regions, egress, billing, tiers, usage_limits, providers, models, ...rest } = settings
   return rest
 }
 

@@ -112,24 +112,6 @@ describe.skipIf(!hasValkey || !databaseKinds.includes('postgres'))('two nodes', 
     await received
   }
 
-  test.each([
-    ['requests', { measure: 'requests', window: 'minute', amount: 7 }, 429],
-    ['requests in a month', { measure: 'requests', window: 'month', amount: 7 }, 429],
-    ['dollars', { measure: 'usd', window: 'day', amount: 0.07 }, 402],
-    ['short-term dollars', { measure: 'usd', window: 'hour', amount: 0.07 }, 402],
-    ['dollars at a provider', { measure: 'usd', window: 'day', amount: 0.07, match: {} }, 402],
-  ])('R16 a declared limit of %s is that of both together, exactly', async (_, limit, rejected) => {
-    const { secret, hash } = await createKey()
-    const match = { key_hash: hash, ...('match' in limit && { providers: ['one-chat'] }) }
-    await limitKey(hash, { ...limit, match })
-    const responses = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => send(nodes[index % 2]!, secret, { model: 'test/cent' })),
-    )
-    await Promise.all(responses.map((response) => response.text()))
-    const statuses = responses.map(({ status }) => status).toSorted()
-    expect(statuses).toEqual([...Array(7).fill(200), ...Array(13).fill(rejected)])
-  })
-
   test('R16 concurrent requests of a declared limit are those of both together', async () => {
     const { secret, hash } = await createKey()
     await limitKey(hash, { measure: 'concurrent_requests', amount: 3 })

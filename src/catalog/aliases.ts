@@ -1,13 +1,16 @@
 import type { Selectable } from 'kysely'
 import type { Db } from '../platform/db/db.ts'
 import type { ModelAliasTable } from '../platform/db/schema.ts'
+import { decodeSplit, type Split } from './split.ts'
 
 export type ModelAliasRow = Selectable<ModelAliasTable>
 
-/** A name for one model, or for a group of models in the order they are tried. */
+/** A name for one model, for a group of models in the order they are tried, or for targets with weights. */
 export interface ModelAlias {
   name: string
   models: readonly string[]
+  /** How requests are divided among its targets, which are its models; null if they are not. */
+  split: Split | null
   /** When requests move to the replacement; null: never. */
   expiresAt: string | null
   replacement: string | null
@@ -28,8 +31,14 @@ export async function loadModelAliases(db: Db, place: AliasPlace): Promise<Model
   return new Map(rows.map((row) => [row.name, toModelAlias(row)]))
 }
 
-function toModelAlias({ name, models, expires_at, replacement }: ModelAliasRow): ModelAlias {
-  return { name, models: JSON.parse(models) as string[], expiresAt: expires_at, replacement }
+function toModelAlias({ name, models, split, expires_at, replacement }: ModelAliasRow): ModelAlias {
+  return {
+    name,
+    models: JSON.parse(models) as string[],
+    split: decodeSplit(split),
+    expiresAt: expires_at,
+    replacement,
+  }
 }
 
 /** Those of the organization first, so that those of the workspace replace them in a map. */

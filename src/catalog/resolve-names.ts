@@ -1,6 +1,7 @@
 import type { ModelAlias, ModelAliases } from './aliases.ts'
 import type { Catalog } from './catalog.ts'
 import { findModelOrRouter } from './router-models.ts'
+import { rankTargets, type SplitChoice, type SplitIds } from './split.ts'
 
 /** What a name in a request stands for, if it is an alias, or a model that has expired. */
 export interface NameNotice {
@@ -15,8 +16,12 @@ export interface NameNotice {
 }
 
 export interface ResolvedNames {
+  /** The first name, as the request has it. */
+  requested: string
   models: string[]
   notices: NameNotice[]
+  /** The targets that were chosen for the first name; absent if it is not divided. */
+  splits?: readonly SplitChoice[]
 }
 
 /** An alias whose targets are aliases is followed this far. */
@@ -29,6 +34,14 @@ interface NameContext {
   catalog: Catalog
   aliases: ModelAliases | null
   now: number
+  ids: SplitIds
+}
+
+/** What is found out while names are followed. */
+interface Findings {
+  notices: NameNotice[]
+  /** Null beyond the first model: what is chosen there is only a fallback. */
+  splits: SplitChoice[] | null
 }
 
 /**
@@ -39,21 +52,29 @@ export function resolveNames(names: readonly string[], context: NameContext): Re
   const { aliases, catalog } = context
   if (aliases === null && catalog.retiring.size === 0) return null
   const notices: NameNotice[] = []
+  const splits: SplitChoice[] = []
   const models = new Set<string>()
   for (const name of names) {
     const [base = '', ...suffixes] = name.split(':')
-    const resolved = resolveName(context, aliases?.has(name) ? name : base, notices)
+    const findings = { notices, splits: models.size === 0 ? splits : null }
+    const resolved = resolveName(context, aliases?.has(name) ? name : base, findings)
     const suffix = suffixes.length > 0 ? `:${suffixes.join(':')}` : ''
     if (!resolved) models.add(name)
-    else for (const model of resolved.slice(0, maxAliasModels)) models.add(model + suffix)
+    else for (const model of resolved) models.add(model + suffix)
   }
-  return notices.length > 0 ? { models: [...models], notices } : null
+  if (notices.length === 0) return null
+  const [requested = ''] = names
+  return { requested, models: [...models], notices, ...(splits.length > 0 && { splits }) }
 }
 
 /** The models of a name; undefined if it is its own. */
-function resolveName(context: NameContext, name: string, notices: NameNotice[]): string[] | undefined {
+function resolveName(
+  context: NameContext,
+  name: string,
+  { notices, splits }: Findings,
+): string[] | undefined {
   const alias = context.aliases?.get(name)
-  const models = alias ? followAlias(context, alias, new Set([name])) : replaceExpired(context, name)
+  const models = alias ? listModels(context, alias, splits) : replaceExpired(context, name)
   if (!models) return undefined
   const retiring = context.catalog.retiring.get(name)
   const { expiresAt = null, replacement = null } = alias ?? retiring ?? {}
@@ -68,20 +89,42 @@ function resolveName(context: NameContext, name: string, notices: NameNotice[]):
   return models
 }
 
-/** A name that was followed already stands for the model of that name. */
-function followAlias(context: NameContext, alias: ModelAlias, followed: ReadonlySet<string>): string[] {
-  return listTargets(context, alias).flatMap((target) => {
-    const next = followed.has(target) ? undefined : context.aliases?.get(target)
-    if (next && followed.size < maxDepth) return followAlias(context, next, new Set([...followed, target]))
-    return replaceExpired(context, target) ?? [target]
-  })
+function listModels(context: NameContext, alias: ModelAlias, splits: SplitChoice[] | null): string[] {
+  const models: string[] = []
+  followAlias(context, alias, { models, splits, followed: new Set([alias.name]) })
+  return models
 }
 
+interface Following {
+  models: string[]
+  splits: SplitChoice[] | null
+  followed: ReadonlySet<string>
+}
+
+/** Collects the models of an alias. A name that was followed already stands for the model of that name. */
+function followAlias(context: NameContext, alias: ModelAlias, { models, splits, followed }: Following): void {
+  for (const target of listTargets(context, alias, splits)) {
+    if (models.length === maxAliasModels) return
+    const next = followed.has(target) ? undefined : context.aliases?.get(target)
+    if (next && followed.size < maxDepth) {
+      const isFirst = models.length === 0
+      const nested = { models, splits: isFirst ? splits : null, followed: new Set([...followed, target]) }
+      followAlias(context, next, nested)
+    } else models.push(...(replaceExpired(context, target) ?? [target]))
+  }
+}
+
+/** What an alias stands for now, in the order in which it is tried. */
 function listTargets(
   context: NameContext,
-  { models, expiresAt, replacement }: ModelAlias,
+  { name, models, split, expiresAt, replacement }: ModelAlias,
+  splits: SplitChoice[] | null,
 ): readonly string[] {
-  return replacement !== null && hasExpired(context, expiresAt) ? [replacement] : models
+  if (replacement !== null && hasExpired(context, expiresAt)) return [replacement]
+  if (!split) return models
+  const ranked = rankTargets(name, split, context.ids)
+  splits?.push(ranked.choice)
+  return ranked.models
 }
 
 /** The replacement of a model after its expiration, as long as the catalog has it. */

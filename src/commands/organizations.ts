@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import type { Gateway } from '../gateway/gateway.ts'
+import { applyToOrganization } from '../governance/limits/apply-settings.ts'
 import { createKey } from '../identity/keys.ts'
 import { createOrganization, listOrganizations, lockOrganization } from '../identity/organizations.ts'
 import { loadCreditTotals, postFunding } from '../ledger/entries.ts'
@@ -64,7 +65,7 @@ export function creditsCommand(run: CommandRunner): Command {
 }
 
 async function runCreate(gateway: Gateway, options: NewOrganization): Promise<CommandResult> {
-  const { clock } = gateway
+  const { clock, settings } = gateway
   const created = await transactAsCommand(gateway, null, async (tx, record) => {
     const start = await createOrganization(tx, clock, options)
     const { secret, key } = await createKey(tx, clock, {
@@ -80,6 +81,7 @@ async function runCreate(gateway: Gateway, options: NewOrganization): Promise<Co
     record({ action: 'organization.create', target, organizationId: id, after: start.organization, details })
     const keyTarget = { type: 'management_key', id: key.hash, name: key.name }
     record({ action: 'management_key.create', target: keyTarget, organizationId: id, after: key })
+    await applyToOrganization({ tx, clock, record, organizationId: id }, settings)
     return { organization_id: start.organization.id, owner_id: start.owner.id, management_key: secret }
   })
   return {

@@ -1,11 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { AuditRecord } from '../governance/audit/entry.ts'
+import type { AuditOrigin, AuditRecord } from '../governance/audit/entry.ts'
 import type { QueuedEvent } from '../governance/audit/queue.ts'
 import { transactAs } from '../governance/audit/transaction.ts'
 import type { Gateway } from './gateway.ts'
 import type { Settings } from './settings.ts'
 
 type ServerAction = 'server.start' | 'server.stop' | 'settings.reload'
+
+/** The origin of what the server does by itself. */
+export function describeServer({ node }: Pick<Gateway, 'node'>): AuditOrigin {
+  const actor = { type: 'job' as const, id: node.id, name: 'server' }
+  return { organizationId: null, actor, ip: null, userAgent: null, requestId: null }
+}
 
 /** Events of this process, in the chain of the installation. */
 export function describeServerEvent(
@@ -14,9 +20,8 @@ export function describeServerEvent(
   details: AuditRecord = {},
 ): QueuedEvent {
   const [type = ''] = action.split('.')
-  const actor = { type: 'job' as const, id: node.id, name: 'server' }
   return {
-    origin: { organizationId: null, actor, ip: null, userAgent: null, requestId: null },
+    origin: describeServer({ node }),
     event: { action, target: { type, id: node.id }, details },
   }
 }

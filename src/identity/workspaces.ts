@@ -99,6 +99,14 @@ async function findWorkspace(db: Db, organizationId: string, ref: string): Promi
     .executeTakeFirst()
 }
 
+export async function findWorkspaceId(
+  db: Db,
+  organizationId: string,
+  slug: string,
+): Promise<string | undefined> {
+  return (await findWorkspace(db, organizationId, slug))?.id
+}
+
 /**
  * Finds a workspace and locks it against other changes until the transaction ends: a no-op update takes a row lock
  * in both databases. If several locks are needed, the order is organization, workspace, member.

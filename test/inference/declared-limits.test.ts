@@ -84,6 +84,33 @@ describeWithUpstreams('declared limits', (bench) => {
     expect((await send(key.secret)).status).toBe(200)
   })
 
+  test('the explanation of a request names the limit that was nearest', async () => {
+    const key = await createKey()
+    const match = { key_hash: key.hash }
+    const nearest = await createLimit({ name: 'Near', measure: 'requests', window: 'day', amount: 4, match })
+    await createLimit({ name: 'Far', measure: 'tokens', window: 'day', amount: 1_000_000_000_000, match })
+    await createLimit({ name: 'Rich', measure: 'usd', window: 'day', amount: 50, match })
+    const explain = async () => {
+      const response = await send(key.secret)
+      await response.text()
+      const id = response.headers.get('x-generation-id')
+      const explained = await bench().server.call('GET', `/generation/explanation?id=${id}`)
+      return explained.body.data.nearest_limit
+    }
+    const expected = {
+      kind: 'limit',
+      name: 'Near',
+      measure: 'requests',
+      interval: 'daily',
+      limit: 4,
+      needed: 1,
+    }
+    expect(await explain()).toEqual({ ...expected, subject: `limit:${nearest}`, remaining: 4, left: 3 })
+    expect(await explain()).toMatchObject({ ...expected, remaining: 3, left: 2 })
+    await bench().server.call('DELETE', `/limits/${nearest}`)
+    expect(await explain()).toMatchObject({ name: 'Rich', measure: 'usd', limit: 50 })
+  })
+
   test('tokens are reserved by estimate and corrected by usage', async () => {
     const key = await createKey()
     const id = await createLimit({

@@ -5,18 +5,23 @@ import { openGateway, startServer } from '../../src/main.ts'
 import { sendCall, startTestServer, type TestOptions, type TestServer } from './harness.ts'
 import { newRedisEnvironment } from './valkey.ts'
 
+const nodeEnvironment = { HEADGATE_SECRET_KEY: 'c4f1b7d29e835a60' }
+
 /** Two servers on one PostgreSQL, which share the rest by Valkey. */
 export async function startTwoNodes(
   options: TestOptions = {},
   redisUrl?: string,
 ): Promise<[TestServer, TestServer]> {
-  const environment = {
-    ...newRedisEnvironment(redisUrl),
-    HEADGATE_SECRET_KEY: 'c4f1b7d29e835a60',
-    ...options.environment,
-  }
+  const environment = { ...newRedisEnvironment(redisUrl), ...nodeEnvironment, ...options.environment }
   const first = await startTestServer('postgres', { ...options, environment })
   return [first, await joinServer(first)]
+}
+
+/** Three servers on one PostgreSQL, the first of which must be stopped last. */
+export async function startThreeNodes(options: TestOptions): Promise<[TestServer, TestServer, TestServer]> {
+  const environment = { ...nodeEnvironment, ...options.environment }
+  const first = await startTestServer('postgres', { ...options, environment })
+  return [first, await joinServer(first), await joinServer(first)]
 }
 
 /** Another server with the settings and the database of the first, which must be stopped before it. */

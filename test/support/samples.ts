@@ -902,7 +902,7 @@ export const samples: Record<string, SampleFactory> = {
   listModelAliases: fixedSample('/model-aliases'),
   createModelAlias: async () => ({
     path: '/model-aliases',
-    body: { name: uniqueName('alias'), models: ['sandbox/echo'] },
+    body: { name: uniqueName('alias'), targets: [{ model: 'sandbox/echo', weight: 1, tag: 'arm=a' }] },
   }),
   getModelAlias: async (_, call) => ownedSample(await createAliasPath(call)),
   updateModelAlias: async (_, call) =>

@@ -28,6 +28,12 @@ export const navigation: NavigationGroup[] = [
       },
       { label: 'Models', to: '/catalogue', permission: 'models:read', keywords: 'price context endpoints' },
       {
+        label: 'Aliases',
+        to: '/aliases',
+        permission: 'model_aliases:read',
+        keywords: 'model name group split weight canary ab test expiration replacement',
+      },
+      {
         label: 'Providers',
         to: '/providers',
         permission: 'byok:read',

@@ -1,5 +1,6 @@
 import { accountRoute } from './account/route.ts'
 import { activityRoute } from './activity/route.ts'
+import { aliasesRoute } from './aliases/route.ts'
 import { auditDestinationsRoute, auditRoute } from './audit/route.ts'
 import { budgetsRoute } from './budgets/route.ts'
 import { creditsRoute } from './credits/route.ts'
@@ -32,6 +33,7 @@ export const screenRoutes = [
   modelsRoute,
   catalogEditsRoute,
   modelRoute,
+  aliasesRoute,
   providersRoute,
   providerRoute,
   requestsRoute,

@@ -9,13 +9,17 @@ import { isDefaultGuardrail } from '../policy/default-guardrail.ts'
 import type { GuardrailRow } from '../policy/guardrail.ts'
 import { type LimitRow, listLimitRowsById } from './store.ts'
 
-/** What a limit belongs to: `limit` is one that was declared by itself. */
-export const limitSources = ['limit', 'key', 'member', 'workspace', 'guardrail'] as const
+/** Where a limit is declared: by itself, in headgate.yaml, or with the record it belongs to. */
+export const limitSources = ['limit', 'settings', 'key', 'member', 'workspace', 'guardrail'] as const
 export type LimitSource = (typeof limitSources)[number]
+
+export function isAttachedSource(source: LimitSource): source is AttachedLimit['source'] {
+  return source !== 'limit' && source !== 'settings'
+}
 
 /** The spending limit of a key, a member or a guardrail, or a budget of a workspace. */
 export interface AttachedLimit {
-  source: Exclude<LimitSource, 'limit'>
+  source: Exclude<LimitSource, 'limit' | 'settings'>
   /** The hash of a key, the id of a member or guardrail, or `<workspace id>:<interval>`. */
   owner: string
   name: string
@@ -63,7 +67,7 @@ export async function listAllLimits(
   const { rows } = await sql<ListedLimit>`
     select * from (${all}) l order by created_at, source, owner limit ${limit} offset ${offset}
   `.execute(db)
-  const declaredIds = rows.filter(({ source }) => source === 'limit').map(({ owner }) => owner)
+  const declaredIds = rows.filter(({ source }) => !isAttachedSource(source)).map(({ owner }) => owner)
   const declared = new Map((await listLimitRowsById(db, declaredIds)).map((row) => [row.id, row]))
   const limits = rows.flatMap((row) => toAttached(row) ?? declared.get(row.owner) ?? [])
   return { limits, total: Number(counted[0]?.count ?? 0) }
@@ -81,9 +85,10 @@ export async function findAttachedLimit(
 }
 
 function toAttached(row: ListedLimit): AttachedLimit | undefined {
-  if (row.source === 'limit' || row.interval === null) return undefined
+  const { source } = row
+  if (!isAttachedSource(source) || row.interval === null) return undefined
   return {
-    source: row.source,
+    source,
     owner: row.owner,
     name: row.name,
     amount: BigInt(row.amount),
@@ -106,10 +111,8 @@ function selectAll(filter: LimitFilter): RawBuilder<unknown> {
 }
 
 const columnsOf: Readonly<Record<LimitSource, RawBuilder<unknown>>> = {
-  limit: sql`
-    select 'limit' as source, id as owner, name, cast(amount as text) as amount, null as "interval", include_byok,
-      workspace_id, key_id, created_at, updated_at
-    from limits`,
+  limit: selectDeclared('limit'),
+  settings: selectDeclared('settings'),
   key: sql`
     select 'key' as source, hash as owner, name, cast(limit_nanos as text) as amount,
       coalesce(limit_reset, 'lifetime') as "interval", include_byok_in_limit as include_byok, workspace_id,
@@ -132,6 +135,13 @@ const columnsOf: Readonly<Record<LimitSource, RawBuilder<unknown>>> = {
     from guardrails`,
 }
 
+function selectDeclared(source: LimitSource): RawBuilder<unknown> {
+  return sql`
+    select ${sql.lit(source)} as source, id as owner, name, cast(amount as text) as amount, null as "interval",
+      include_byok, workspace_id, key_id, created_at, updated_at
+    from limits`
+}
+
 function conditionOf(
   { organizationId, workspaceIds, keyId, tier }: LimitFilter,
   source: LimitSource,
@@ -143,15 +153,16 @@ function conditionOf(
       workspaceIds.length === 0 ? sql`false` : sql`workspace_id in (${sql.join([...workspaceIds])})`,
     )
   if (keyId !== null) {
-    if (source !== 'limit' && source !== 'key') return sql`false`
+    if (source !== 'key' && isAttachedSource(source)) return sql`false`
     conditions.push(sql`${sql.ref(source === 'key' ? 'id' : 'key_id')} = ${keyId}`)
   }
-  if (tier !== null) conditions.push(source === 'limit' ? sql`tier = ${tier}` : sql`false`)
+  if (tier !== null) conditions.push(isAttachedSource(source) ? sql`false` : sql`tier = ${tier}`)
   return sql<boolean>`${sql.join(conditions, sql` and `)}`
 }
 
 const ownConditions: Readonly<Record<LimitSource, RawBuilder<unknown>[]>> = {
-  limit: [],
+  limit: [sql`from_settings = 0`],
+  settings: [sql`from_settings = 1`],
   key: [sql`limit_nanos is not null`, sql`kind = 'inference'`, sql`source <> 'session'`],
   member: [],
   workspace: [sql`deleted_at is null`],

@@ -49,6 +49,25 @@ export async function listLimitRowsById(db: Db, ids: readonly string[]): Promise
   return db.selectFrom('limits').selectAll().where('id', 'in', ids).execute()
 }
 
+/** The limits of an organization that headgate.yaml declares. */
+export async function listSettingsLimits(db: Db, organizationId: string): Promise<LimitRow[]> {
+  return db
+    .selectFrom('limits')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('from_settings', '=', 1)
+    .execute()
+}
+
+/** Whether headgate.yaml has declared limits or tiers before. */
+export async function hasSettingsLimits(db: Db): Promise<boolean> {
+  for (const table of ['limits', 'limit_tiers'] as const) {
+    const query = db.selectFrom(table).select('from_settings').where('from_settings', '=', 1)
+    if (await query.limit(1).executeTakeFirst()) return true
+  }
+  return false
+}
+
 export async function findLimit(db: Db, organizationId: string, id: string): Promise<LimitRow | undefined> {
   return db
     .selectFrom('limits')

@@ -12,6 +12,15 @@ export function listTiers(db: Db, organizationId: string, page: Pagination): Pro
   return fetchPage(all, page, ['name'])
 }
 
+export function listSettingsTiers(db: Db, organizationId: string): Promise<TierRow[]> {
+  return db
+    .selectFrom('limit_tiers')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('from_settings', '=', 1)
+    .execute()
+}
+
 export function findTier(db: Db, organizationId: string, name: string): Promise<TierRow | undefined> {
   return db
     .selectFrom('limit_tiers')

@@ -24,6 +24,7 @@ export function buildMetadata(request: Routed): JsonObject {
 }
 
 const noSnapshot: HealthSnapshot = new Map()
+const noSplits: readonly never[] = []
 
 export function describeDecision(request: Unguarded<RequestState>, plan: RoutingPlan): ExplainedDecision {
   const { options, region, content } = request
@@ -35,6 +36,7 @@ export function describeDecision(request: Unguarded<RequestState>, plan: Routing
     routed: options.routed ?? null,
     isAlias: options.notices?.[0]?.name === requested.split(':')[0],
     expirations: listExpirations(request, plan),
+    splits: options.splits ?? noSplits,
     region,
     params: collectRoutingParams(request, plan),
     healthSnapshot: plan.healthSnapshot ?? noSnapshot,

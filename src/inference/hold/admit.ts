@@ -277,6 +277,7 @@ function buildDraft(gateway: Gateway, request: Routed, size: RequestSize): Draft
   const { caller, options, content, httpRequest, plan } = request
   const [first] = plan.candidates
   if (!first) throw new Error('a plan has at least one candidate')
+  const requested = options.routed?.requested ?? options.requested ?? options.models[0]
   return {
     // The columns that are known on admission.
     generation: {
@@ -286,7 +287,7 @@ function buildDraft(gateway: Gateway, request: Routed, size: RequestSize): Draft
       key_id: caller.key.id,
       user_id: caller.userId,
       created_at: new Date(request.at).toISOString(),
-      requested_model: (options.routed?.requested ?? options.models[0] ?? '').slice(0, maxModelLength),
+      requested_model: (requested ?? '').slice(0, maxModelLength),
       dialect: request.format.name,
       streamed: content.stream ? 1 : 0,
       preset_id: request.presetId,

@@ -1,5 +1,5 @@
 import type { TaskName } from '../../formats/vocabulary.ts'
-import type { LimitMeasure } from '../../governance/limits/limit-rule.ts'
+import type { LimitMeasure, LimitWindow } from '../../governance/limits/limit-rule.ts'
 import { estimateWait, locateInWindow } from '../../governance/limits/window.ts'
 import type { Limit, LimitKind, Rejection } from '../../ledger/ledger-state.ts'
 import type { Window } from '../../ledger/meter.ts'
@@ -15,6 +15,16 @@ export const windowNames = {
   week: 'weekly',
   month: 'monthly',
 } as const satisfies Record<Window, string>
+
+export const intervalNames = {
+  second: 'second',
+  minute: 'minute',
+  hour: 'hour',
+  day: windowNames.day,
+  week: windowNames.week,
+  month: windowNames.month,
+  lifetime: windowNames.total,
+} as const satisfies Record<LimitWindow, string>
 
 const limitCodes = {
   credits: 'credits_exhausted',

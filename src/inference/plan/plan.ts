@@ -140,6 +140,7 @@ export function buildRoutingQuery(
   const { options, region, keyContext, work, content } = request
   return {
     models: resolvedModels,
+    isSplit: options.splits !== undefined,
     preferences: options.preferences,
     defaultSort: keyContext.defaultSort,
     task: request.format.task,

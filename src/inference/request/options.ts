@@ -1,5 +1,6 @@
 import type { NameNotice } from '../../catalog/resolve-names.ts'
 import type { RouterStrategy } from '../../catalog/router-models.ts'
+import type { SplitChoice } from '../../catalog/split.ts'
 import type { FormatNames } from '../../formats/reasoning-format.ts'
 import { type ReasonFallbacks, reasonFallbacks } from '../../formats/schema/fallbacks.ts'
 import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
@@ -15,17 +16,23 @@ import {
   labelHeaders,
   propertyPrefix,
   type RequestTags,
+  readForeignSession,
   readForeignUser,
   readOwnUser,
   readTags,
+  readUserEntry,
 } from './tags.ts'
 
 /** Options of serving a request, as opposed to the content that is sent to the model. */
 export interface RequestOptions {
   /** Slugs, in the order they are tried. */
   models: string[]
+  /** The first name of the request, if names of it were aliases, or of expired models. */
+  requested?: string
   /** Names that were aliases, or of expired models. */
   notices?: readonly NameNotice[]
+  /** The targets that were chosen for an alias that divides its requests. */
+  splits?: readonly SplitChoice[]
   /** The router model that the client named first, if it named one. */
   routed?: RoutedModel
   preferences: ProviderPreferences
@@ -86,13 +93,16 @@ export function parseOptions(
     models: parseModels(body, defaultModel),
     preferences,
     sessionId: sanitizeLabel(
-      asString(body.session_id) ?? findHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
+      asString(body.session_id) ??
+        findHeader(headers, sessionHeaders) ??
+        (labels && readForeignSession(labels)) ??
+        asString(body.prompt_cache_key),
     ),
     user: sanitizeLabel(
       (labels && readOwnUser(labels)) ??
         asString(body.user) ??
         asString(body.safety_identifier) ??
-        asString(metadata?.user_id) ??
+        (metadata && readUserEntry(metadata)) ??
         (labels && readForeignUser(labels)),
     ),
     tags: outerTags ?? tags,

@@ -21,6 +21,7 @@ import { resolvePlugins } from './plugins.ts'
 import { expandPreset } from './preset.ts'
 import { shouldLogContent } from './retention.ts'
 import { recordSpans } from './spans.ts'
+import { tagTargets } from './tags.ts'
 import { RequestWork } from './work.ts'
 
 export function newGenerationId(): string {
@@ -76,7 +77,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
   const parsed = parseOptions(content.body, httpRequest.headers, keyContext, incoming.tags)
   const hasNames = keyContext.aliases !== null || gateway.catalog.retiring.size > 0
-  const options = hasNames ? resolveModels(gateway, parsed, keyContext) : parsed
+  const options = hasNames ? resolveModels(gateway, parsed, keyContext, id) : parsed
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
@@ -126,10 +127,14 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
 function resolveModels(
   { catalog, clock }: Gateway,
   options: RequestOptions,
-  { aliases }: KeyContext,
+  { aliases, tagRules }: KeyContext,
+  id: string,
 ): RequestOptions {
-  const named = resolveNames(options.models, { catalog, aliases, now: clock.now() })
-  return named ? { ...options, ...named } : options
+  const ids = { session: options.sessionId, user: options.user, request: id }
+  const named = resolveNames(options.models, { catalog, aliases, now: clock.now(), ids })
+  if (!named) return options
+  const resolved = { ...options, ...named }
+  return named.splits ? { ...resolved, ...tagTargets(options, named.splits, tagRules) } : resolved
 }
 
 function resolveWork(

@@ -6,8 +6,12 @@ import { parseOptions } from './options.ts'
 
 const noDefaults = { defaultModel: null, tagRules: null }
 
-function parse(body: JsonObject, headers: Record<string, string> = {}) {
-  const { tags, droppedTags, user } = parseOptions({ model: 'm', ...body }, new Headers(headers), noDefaults)
+function parseAll(body: JsonObject, headers: Record<string, string> = {}) {
+  return parseOptions({ model: 'm', ...body }, new Headers(headers), noDefaults)
+}
+
+function parse(...args: Parameters<typeof parseAll>) {
+  const { tags, droppedTags, user } = parseAll(...args)
   return { tags, droppedTags, user }
 }
 
@@ -157,6 +161,10 @@ describe('the end user of a request', () => {
     expect(parse({}, others).user).toBe('portkey')
     expect(parse({}, { 'helicone-user-id': 'helicone', 'x-openwebui-user-id': 'o' }).user).toBe('helicone')
     expect(parse({}, { 'x-openwebui-user-id': 'o' }).user).toBe('o')
+    expect(parse({ metadata: { _user: 'portkey' } }, others).user).toBe('portkey')
+    expect(parse({}, { 'x-portkey-metadata': '{"user_id": "p"}' }).user).toBe('p')
+    expect(parse({}, { 'cf-aig-metadata': '{"user_id": "c"}' }).user).toBe('c')
+    expect(parse({}, { 'cf-aig-metadata': '{"user_id": 17}' }).user).toBe('17')
     expect(parse({}).user).toBeNull()
   })
 
@@ -164,5 +172,17 @@ describe('the end user of a request', () => {
     expect(() => parse({}, { 'x-headgate-user': 'u'.repeat(257) })).toThrow(
       'x-headgate-user: must have at most 256',
     )
+  })
+})
+
+describe('the session of a request', () => {
+  test('can be named in headers of other gateways', () => {
+    const session = { 'helicone-session-id': 'helicone' }
+    expect(parseAll({}, session).sessionId).toBe('helicone')
+    expect(parseAll({ prompt_cache_key: 'cache' }, session).sessionId).toBe('helicone')
+    expect(parseAll({ session_id: 'body' }, session).sessionId).toBe('body')
+    expect(parseAll({}, { ...session, 'x-session-id': 'ours' }).sessionId).toBe('ours')
+    for (const name of ['x-litellm-session-id', 'x-bf-session-id', 'cf-aig-session-id', 'x-portkey-trace-id'])
+      expect(parseAll({}, { [name]: 'theirs' }).sessionId).toBe('theirs')
   })
 })

@@ -5,6 +5,7 @@ import {
   maxTags,
   nameRule,
   splitTag,
+  type Tag,
   TagList,
   valueRule,
 } from '../../governance/tags/tag.ts'
@@ -32,14 +33,22 @@ const userHeaders = [
   'x-litellm-end-user-id',
   'x-openwebui-user-id',
 ]
+const sessionHeaders = [
+  'helicone-session-id',
+  'x-litellm-session-id',
+  'x-bf-session-id',
+  'cf-aig-session-id',
+  'x-portkey-trace-id',
+]
 export const labelHeaders: ReadonlySet<string> = new Set([
   ...[tagsHeader, userHeader, listHeader],
   ...metadataHeaders,
   ...userHeaders,
+  ...sessionHeaders,
 ])
 
-/** Entries of metadata that name the end user. */
-const userEntries: ReadonlySet<string> = new Set(['user_id', '_user'])
+/** Entries of metadata that name the end user; the first one counts. */
+const userEntries = ['_user', 'user_id']
 
 /** Reads the tags of a request. Our own header wins over the body, and the body over headers of other gateways. */
 export function readTags(
@@ -54,6 +63,30 @@ export function readTags(
   if (headers) addForeignTags(list, headers)
   if (rules) assertTagsAllowed(list, rules)
   return { tags: list.list(), droppedTags: list.listDropped() }
+}
+
+/**
+ * Adds the tags of targets that were chosen for a request. A client cannot override them, nor displace them with other
+ * tags; what its key or workspace sets cannot be overridden by them.
+ */
+export function tagTargets(
+  { tags, droppedTags }: RequestTags,
+  choices: readonly { tag: string }[],
+  rules: TagRules | null,
+): RequestTags {
+  const known = tags.map(parseTag)
+  const list = new TagList()
+  if (rules) for (const tag of known) if (Object.hasOwn(rules.set, tag.name)) list.add(tag)
+  for (const { tag } of choices) list.add(parseTag(tag))
+  for (const tag of known) list.add(tag)
+  for (const name of droppedTags) list.drop(name)
+  return { tags: list.list(), droppedTags: list.listDropped() }
+}
+
+/** Of a canonical tag, whose value may begin with a space. */
+function parseTag(tag: string): Tag {
+  const at = tag.indexOf('=')
+  return { name: tag.slice(0, at), value: tag.slice(at + 1) }
 }
 
 /** A tag of our own header is valid, or the request is rejected. */
@@ -75,7 +108,7 @@ function addOwnTags(list: TagList, header: string | undefined): void {
 function addMetadata(list: TagList, metadata: JsonObject): void {
   for (const name in metadata) {
     const value = metadata[name]
-    if (userEntries.has(name)) continue
+    if (userEntries.includes(name)) continue
     if (name === 'tags' && Array.isArray(value)) addTagTexts(list, value)
     else list.add({ name: name.toLowerCase(), value: toTagValue(value) })
   }
@@ -136,10 +169,29 @@ const maxUserLength = 256
 
 /** The end user that a header of another gateway or of a client names. */
 export function readForeignUser(headers: LabelHeaders): string | undefined {
-  const metadata = parseMetadata(headers.get('x-portkey-metadata') ?? '')
-  const user = asString(metadata?._user)
-  if (user) return user
-  for (const name of userHeaders) {
+  for (const name of metadataHeaders) {
+    const metadata = parseMetadata(headers.get(name) ?? '')
+    const user = metadata && readUserEntry(metadata)
+    if (user) return user
+  }
+  return findLabel(headers, userHeaders)
+}
+
+export function readUserEntry(metadata: JsonObject): string | undefined {
+  for (const name of userEntries) {
+    const value = toTagValue(metadata[name])
+    if (value !== '') return value
+  }
+  return undefined
+}
+
+/** The session that a header of another gateway names. */
+export function readForeignSession(headers: LabelHeaders): string | undefined {
+  return findLabel(headers, sessionHeaders)
+}
+
+function findLabel(headers: LabelHeaders, names: readonly string[]): string | undefined {
+  for (const name of names) {
     const value = headers.get(name)
     if (value) return value
   }

@@ -90,6 +90,7 @@ function decide(
     routed: null,
     isAlias: false,
     expirations: [],
+    splits: [],
     region: 'global',
     params: {},
     healthSnapshot: snapshot,

@@ -3,6 +3,7 @@ import type { ResolvedModel } from '../../catalog/lookup.ts'
 import type { Endpoint, Model } from '../../catalog/model.ts'
 import { estimatePerMillion } from '../../catalog/price.ts'
 import type { RouterStrategy } from '../../catalog/router-models.ts'
+import type { SplitChoice } from '../../catalog/split.ts'
 import type { DataRegion } from '../../formats/vocabulary.ts'
 import type { Candidate } from './candidate.ts'
 import type { RoutingDecision } from './decide.ts'
@@ -89,6 +90,8 @@ export interface ExplainedDecision extends RoutingDecision {
   isAlias: boolean
   /** Models and aliases that expire, or have expired. */
   expirations: readonly ExpirationNotice[]
+  /** The targets that were chosen for an alias. */
+  splits: readonly SplitChoice[]
   /** The routing parameters of the request. */
   params: { [name: string]: unknown }
   healthSnapshot: HealthSnapshot
@@ -115,6 +118,7 @@ export interface Explanation {
   endpoints: { total: number; available: AvailableEndpoint[]; excluded: ExcludedEndpoint[] }
   params?: { [name: string]: unknown }
   expirations?: readonly ExpirationNotice[]
+  splits?: readonly SplitChoice[]
   attempts?: AttemptRecord[]
   generation_time?: number
   timings?: { until_dispatch: number; until_first_token: number | null; total: number }
@@ -179,6 +183,7 @@ export function explainDecision(decision: ExplainedDecision, outcome: RoutingOut
     },
     ...(Object.keys(params).length > 0 && { params }),
     ...(decision.expirations.length > 0 && { expirations: decision.expirations }),
+    ...(decision.splits.length > 0 && { splits: decision.splits }),
     ...(outcome && toOutcomeFields(outcome)),
   }
 }

@@ -20,6 +20,8 @@ export interface RoutedPrompt {
 export interface RoutingQuery {
   /** Models in the order they are tried. */
   models: readonly ResolvedModel[]
+  /** Whether the first model was chosen among the targets of an alias, so that no sorting puts another before it. */
+  isSplit?: boolean
   preferences: ProviderPreferences
   /** The workspace's order, for requests that neither sort nor order endpoints. */
   defaultSort: Sort | null
@@ -60,8 +62,8 @@ const variantSorts: [variant: string, sort: Sort][] = [
 ]
 
 /** Whether endpoints of all models are ranked together. */
-export function isUnpartitioned({ preferences: { sort } }: RoutingQuery): boolean {
-  return typeof sort === 'object' && sort?.partition === 'none'
+export function isUnpartitioned({ preferences: { sort }, isSplit }: RoutingQuery): boolean {
+  return !isSplit && typeof sort === 'object' && sort?.partition === 'none'
 }
 
 export function resolveTiers({ prompt, preferences }: RoutingQuery, { variants }: ResolvedModel): TierAccess {

@@ -16,7 +16,6 @@ import {
 } from '../../ledger/charge.ts'
 import type { Checkpoint } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
-import { encodeNearestLimit } from '../../ledger/nearest-limit.ts'
 import { buildSettlement, createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { Statement } from '../../platform/db/batch.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
@@ -26,6 +25,7 @@ import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import { buildUpstreamTarget, findEndpointForTier } from '../hold/admit.ts'
 import { listUncharged, settleLimits } from '../hold/declared-limits.ts'
 import { remainingHold } from '../hold/extend-hold.ts'
+import { encodeNearestLimit, encodeNearestOf } from '../hold/nearest-limit.ts'
 import { releaseExtensions } from '../hold/request-hold.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
 import type { Outcome } from '../request/attempts.ts'
@@ -276,7 +276,9 @@ function createSettlement(
         attempts.failed.length > 0 || error || summary?.failure ? encodeAllAttempts(request, outcome) : '[]',
       dispatch_ms: Math.round(lastStartedAt - startedAt),
       routing_plan_id: recordPlan(gateway, request, request.plan),
-      nearest_limit: nearest && encodeNearestLimit(nearest),
+      nearest_limit: request.limits?.reservation
+        ? encodeNearestOf(nearest, request.limits.reservation.counted)
+        : nearest && encodeNearestLimit(nearest),
       dropped: encodeDropped(translation?.upstreamRequest.dropped, summary?.losses, request.options),
       service_tier: tierOf(candidate, summary),
     },

@@ -180,6 +180,8 @@ export interface LimitTierTable {
   description: string | null
   /** The tier of new keys that name none; one in an organization. */
   is_default: Flag
+  /** 1: headgate.yaml declares it. */
+  from_settings: Flag
   created_at: string
   updated_at: string
 }
@@ -206,6 +208,8 @@ export interface LimitTable {
   models: string
   providers: string
   per: string
+  /** 1: headgate.yaml declares it. */
+  from_settings: Flag
   created_at: string
   updated_at: string
 }
@@ -1552,6 +1556,8 @@ export interface ModelAliasTable {
   name: string
   /** The models that it stands for, in the order they are tried, in JSON. */
   models: string
+  /** Targets with weights, among which requests are divided, in JSON; null: the models are tried in their order. */
+  split: string | null
   /** What it stands for in the rules of guardrails, in JSON. */
   rules: string
   /** When requests move to the replacement. */

@@ -1,5 +1,5 @@
 import { MoneyField } from '../../components/money-field.tsx'
-import type { Measure } from './limit-words.ts'
+import type { Measure } from '../../format/measure.ts'
 
 interface AmountFieldProps {
   measure: Measure

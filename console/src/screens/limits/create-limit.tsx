@@ -4,9 +4,10 @@ import { client } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { NameField } from '../../components/text-field.tsx'
+import { type Measure, measureNames } from '../../format/measure.ts'
 import { AmountField } from './amount-field.tsx'
 import { emptyDraft, isComplete, type LimitDraft, toBody } from './draft.ts'
-import { type Measure, measureNames, type Window, windowTexts } from './limit-words.ts'
+import { type Window, windowTexts } from './limit-words.ts'
 import { MatchFields } from './match-fields.tsx'
 
 const measureOptions = Object.entries(measureNames).map(([value, label]) => ({ value, label }))

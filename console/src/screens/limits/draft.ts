@@ -1,5 +1,6 @@
 import type { paths } from '../../api/schema.ts'
-import type { Measure, Window } from './limit-words.ts'
+import type { Measure } from '../../format/measure.ts'
+import type { Window } from './limit-words.ts'
 
 type LimitBody = paths['/limits']['post']['requestBody']['content']['application/json']
 

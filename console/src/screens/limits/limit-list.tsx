@@ -9,6 +9,7 @@ import { PagedList } from '../../components/paged-list.tsx'
 import { UsageBar } from '../../components/usage-bar.tsx'
 import { useMemberNames } from '../../components/use-members.ts'
 import { useWorkspaceNames } from '../../components/use-workspaces.ts'
+import { Declared } from './declared.tsx'
 import { LimitActions } from './limit-actions.tsx'
 import {
   describeAmount,
@@ -57,7 +58,7 @@ function LimitTable({ limits, offset }: { limits: Limit[]; offset: number }) {
       keyOf={({ id }) => id}
       minWidth={340}
       columns={[
-        { header: 'Name', breaksWords: true, maxWidth: 220, render: ({ name }) => name },
+        { header: 'Name', breaksWords: true, maxWidth: 220, render: (limit) => <Declared record={limit} /> },
         {
           header: 'Requests',
           breaksWords: true,
@@ -89,6 +90,7 @@ function LimitTable({ limits, offset }: { limits: Limit[]; offset: number }) {
 }
 
 function mayChange(session: Session, { source, match: { workspace_id } }: Limit): boolean {
+  if (source === 'settings') return false
   const permissions = ['budgets:write', ownPermissions[source]] as const
   return permissions.every((permission) =>
     workspace_id === null ? mayDoEverywhere(session, permission) : mayDoIn(session, workspace_id, permission),
@@ -102,7 +104,7 @@ const ownPermissions = {
   member: 'members:write',
   workspace: 'budgets:write',
   guardrail: 'guardrails:write',
-} as const satisfies Record<Limit['source'], string>
+} as const satisfies Record<Exclude<Limit['source'], 'settings'>, string>
 
 function Counted({ limit: { match, per }, parts }: { limit: Limit; parts: string[] }) {
   const { key_hash } = match

@@ -1,19 +1,10 @@
 import type { Schemas } from '../../api/client.ts'
+import { type Measure, measureNames } from '../../format/measure.ts'
 import { formatMoney } from '../../format/money.ts'
 import { formatCount } from '../../format/number.ts'
 
 export type Limit = Schemas['Limit']
-export type Measure = Limit['measure']
 export type Window = NonNullable<Limit['window']>
-
-export const measureNames: Record<Measure, string> = {
-  usd: 'Spending',
-  requests: 'Requests',
-  tokens: 'Tokens',
-  input_tokens: 'Input tokens',
-  output_tokens: 'Output tokens',
-  concurrent_requests: 'Concurrent requests',
-}
 
 /** The names of choices, and texts after an amount. */
 export const windowTexts: Record<Window, { label: string; each: string }> = {

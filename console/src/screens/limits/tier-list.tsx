@@ -10,6 +10,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { formatCount } from '../../format/number.ts'
+import { Declared } from './declared.tsx'
 import { pageSize, tiersOptions } from './queries.ts'
 import { TierForm } from './tier-form.tsx'
 
@@ -42,7 +43,12 @@ export function TierList({ offset, onPage }: TierListProps) {
           keyOf={({ name }) => name}
           minWidth={300}
           columns={[
-            { header: 'Name', breaksWords: true, maxWidth: 220, render: ({ name }) => name },
+            {
+              header: 'Name',
+              breaksWords: true,
+              maxWidth: 220,
+              render: (tier) => <Declared record={tier} />,
+            },
             {
               header: 'Description',
               breaksWords: true,
@@ -63,7 +69,7 @@ export function TierList({ offset, onPage }: TierListProps) {
             canWrite && {
               header: 'Actions',
               isHeaderHidden: true,
-              render: (tier) => <TierActions tier={tier} />,
+              render: (tier) => tier.source === 'tier' && <TierActions tier={tier} />,
             },
           ]}
         />

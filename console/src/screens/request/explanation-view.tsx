@@ -4,7 +4,8 @@ import type { Schemas } from '../../api/client.ts'
 import { CodeBlock } from '../../components/copy.tsx'
 import { Money } from '../../components/money.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { formatDuration, formatShare } from '../../format/number.ts'
+import { measureNames } from '../../format/measure.ts'
+import { formatCount, formatDuration, formatShare } from '../../format/number.ts'
 import { describeLine } from './price-lines.ts'
 import { type Bar, waterfallOf } from './waterfall.ts'
 
@@ -108,8 +109,10 @@ const outcomes = {
   not_tried: { label: 'not needed', color: 'gray' },
 } as const
 
+const splitUnits = { session: 'session', user: 'end user', request: 'request' } as const
+
 function Routing({
-  routing: { candidates, excluded, strategy, params },
+  routing: { candidates, excluded, strategy, params, splits },
 }: {
   routing: NonNullable<Explanation['routing']>
 }) {
@@ -119,6 +122,11 @@ function Routing({
         In the order in which they are tried. Strategy: {strategy}.
         {Object.keys(params).length > 0 && ` Routing options of the request: ${JSON.stringify(params)}.`}
       </Text>
+      {splits.map(({ alias, model, tag, split_by }) => (
+        <Text key={alias} size="sm" c="dimmed" pb="xs">
+          {alias} chose {model} by {splitUnits[split_by]}. Tag of the request: {tag}.
+        </Text>
+      ))}
       <Table.ScrollContainer minWidth={640}>
         <Table>
           <Table.Thead>
@@ -257,22 +265,25 @@ function NearestLimit({ limit }: { limit: Explanation['nearest_limit'] }) {
   return (
     <Panel title="Nearest limit">
       <Text size="sm" component="div">
-        {limit === null ? (
-          'No limit applied to this request.'
-        ) : (
-          <>
-            The {limitNames[limit.kind] ?? limit.kind} of the {limit.subject} ({limit.interval}
-            {limit.limit !== null && (
-              <>
-                , <Money value={limit.limit} />
-              </>
-            )}
-            ): <Money value={limit.remaining} /> were left, the hold needed <Money value={limit.needed} />,
-            and <Money value={limit.left} /> remained.
-          </>
-        )}
+        {limit === null ? 'No limit applied to this request.' : <NearestLimitText limit={limit} />}
       </Text>
     </Panel>
+  )
+}
+
+function NearestLimitText({ limit }: { limit: NonNullable<Explanation['nearest_limit']> }) {
+  const { kind, subject, name, measure, interval, remaining, needed, left } = limit
+  const noun = measure === 'usd' ? '' : ` ${measureNames[measure].toLowerCase()}`
+  const show = (amount: number) => (measure === 'usd' ? <Money value={amount} /> : formatCount(amount))
+  return (
+    <>
+      {kind === 'limit'
+        ? `The limit “${name ?? 'deleted'}”`
+        : `The ${limitNames[kind] ?? kind} of the ${subject}`}{' '}
+      ({interval}
+      {limit.limit !== null && <>, {show(limit.limit)}</>}
+      {noun}): {show(remaining)} were left, the request reserved {show(needed)}, and {show(left)} remained.
+    </>
   )
 }
 

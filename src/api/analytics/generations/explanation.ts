@@ -1,15 +1,17 @@
 import { z } from 'zod'
 import type { RefusedRow } from '../../../analytics/request-log/walk.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
+import { splitChoices } from '../../../catalog/split-schema.ts'
 import type { FailureKind } from '../../../formats/call/failure.ts'
 import { type HitRow, hitRecord, toHitRecord } from '../../../governance/guardrail-hits.ts'
-import { windowNames } from '../../../inference/hold/limit-error.ts'
+import { decodeAmount } from '../../../governance/limits/limit-fields.ts'
+import { limitMeasures } from '../../../governance/limits/limit-rule.ts'
+import { intervalNames } from '../../../inference/hold/limit-error.ts'
 import type { RecordedPlan } from '../../../inference/plan/recorded-plan.ts'
 import type { LineRow } from '../../../ledger/bill-lines.ts'
-import { decodeNearestLimit } from '../../../ledger/nearest-limit.ts'
 import { asNumber, asString, type JsonObject, omitUndefined } from '../../../platform/json/json-values.ts'
-import { usdFromNanos } from '../../../platform/money/money.ts'
 import { logStatuses } from './filters.ts'
+import type { NamedLimit } from './nearest-limit.ts'
 import { explainPrice, priceRecord } from './price.ts'
 import { countAttempts, findBrokenReply, listFailedAttempts } from './provider-responses.ts'
 import type { GenerationRow } from './record.ts'
@@ -92,6 +94,7 @@ export const explanationRecord = z
       .strictObject({
         strategy: z.string(),
         params: z.looseObject({}).describe('The routing options of the request.'),
+        splits: splitChoices.describe('The targets that were chosen for an alias with weights.'),
         candidates: z.array(candidate),
         excluded: z.array(excluded),
       })
@@ -103,12 +106,18 @@ export const explanationRecord = z
     nearest_limit: z
       .strictObject({
         kind: z.string(),
-        subject: z.string().describe('Whose spending counts: organization, workspace, key or member.'),
+        subject: z
+          .string()
+          .describe(
+            'Whose spending counts: organization, workspace, key or member. `limit:` and its id for a declared limit.',
+          ),
+        name: z.string().nullable().describe('The name of a declared limit; null if it was deleted.'),
+        measure: z.enum(limitMeasures),
         interval: z.string(),
         limit: z.number().nullable().describe('null for the credits of the account.'),
-        remaining: z.number().describe('Before the request, in USD.'),
-        needed: z.number().describe('What was held, in USD.'),
-        left: z.number().describe('After the hold, in USD.'),
+        remaining: z.number().describe('Before the request, in USD or in what is measured.'),
+        needed: z.number().describe('What was held or reserved.'),
+        left: z.number().describe('After that.'),
       })
       .nullable()
       .describe('The limit that the hold left the least of; null without limits.'),
@@ -151,6 +160,7 @@ interface GenerationDetails {
   plan: RecordedPlan | null
   hits: readonly HitRow[]
   lines: readonly LineRow[]
+  nearest: NamedLimit | null
   /** Whether the caller may see what providers say about the accounts of the installation. */
   isOperator: boolean
 }
@@ -158,7 +168,7 @@ interface GenerationDetails {
 export function explainGeneration(
   catalog: Catalog,
   row: GenerationRow,
-  { plan, hits, lines, isOperator }: GenerationDetails,
+  { plan, hits, lines, nearest, isOperator }: GenerationDetails,
 ): Explanation {
   const attempts = listAttempts(catalog, row, isOperator)
   return {
@@ -172,7 +182,7 @@ export function explainGeneration(
     attempts,
     stages: listStages(row, attempts),
     price: explainPrice(catalog, row, plan, lines),
-    nearest_limit: row.nearest_limit === null ? null : describeLimit(row.nearest_limit),
+    nearest_limit: nearest && describeLimit(nearest),
     guardrail_hits: hits.map(toHitRecord),
     dropped: row.dropped === null ? [] : JSON.parse(row.dropped),
   }
@@ -181,12 +191,13 @@ export function explainGeneration(
 type Attempt = z.input<typeof attempt>
 
 function describeRouting(
-  { strategy, params, endpoints }: RecordedPlan,
+  { strategy, params, splits = [], endpoints }: RecordedPlan,
   attempts: readonly Attempt[],
 ): NonNullable<Explanation['routing']> {
   return {
     strategy,
     params: params ?? {},
+    splits: [...splits],
     candidates: endpoints.available.map(({ selected: _, health: _unknown, ...endpoint }) => ({
       ...endpoint,
       outcome: findOutcome(endpoint, attempts),
@@ -263,16 +274,26 @@ function listStages(row: GenerationRow, attempts: readonly Attempt[]): Explanati
   })
 }
 
-function describeLimit(encoded: string): NonNullable<Explanation['nearest_limit']> {
-  const { kind, subject, window, amount, available, needed } = decodeNearestLimit(encoded)
+function describeLimit({
+  kind,
+  subject,
+  name,
+  measure,
+  window,
+  amount,
+  available,
+  needed,
+}: NamedLimit): NonNullable<Explanation['nearest_limit']> {
   return {
     kind,
     subject,
-    interval: windowNames[window],
+    name,
+    measure,
+    interval: intervalNames[window],
     // Account totals are visible to management keys only.
-    limit: kind === 'credits' ? null : usdFromNanos(amount),
-    remaining: usdFromNanos(available),
-    needed: usdFromNanos(needed),
-    left: usdFromNanos(available - needed),
+    limit: kind === 'credits' ? null : decodeAmount(measure, amount),
+    remaining: decodeAmount(measure, available),
+    needed: decodeAmount(measure, needed),
+    left: decodeAmount(measure, available - needed),
   }
 }

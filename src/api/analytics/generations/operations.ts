@@ -16,6 +16,7 @@ import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { generationContent } from './content.ts'
 import { explainGeneration, explainRefusal, explanationRecord } from './explanation.ts'
 import { logOperations } from './log-operations.ts'
+import { findNearestLimit } from './nearest-limit.ts'
 import { type GenerationRow, generationRecord, toGenerationRecord } from './record.ts'
 import { findAppId, findContent, findGeneration, insertFeedback } from './store.ts'
 
@@ -139,15 +140,16 @@ const explainRequest = defineOperation({
     const { id } = context.query
     const refused = await findRefusedOf(context, id)
     const row = refused ?? (await requireGeneration(context, id))
-    const [plan, hits, lines, isOperator] = await Promise.all([
+    const [plan, hits, lines, nearest, isOperator] = await Promise.all([
       row.routing_plan_id === null ? null : findPlan(db, row.routing_plan_id),
       listHitsOf(db, row.organization_id, id),
       listLines(db, id),
+      'nearest_limit' in row ? findNearestLimit(db, row) : null,
       mayOperate(context.gateway, context.caller, 'system:read'),
     ])
     const recorded = (plan ?? null) as RecordedPlan | null
     if ('http_status' in row) return { data: explainRefusal(row, recorded, hits) }
-    return { data: explainGeneration(catalog, row, { plan: recorded, hits, lines, isOperator }) }
+    return { data: explainGeneration(catalog, row, { plan: recorded, hits, lines, nearest, isOperator }) }
   },
 })
 

@@ -53,7 +53,13 @@ describeOnEachDatabase(
       expect(first.body.service_metadata).not.toHaveProperty('expirations')
       expect((await call('PATCH', `/model-aliases/${id}`, { models: ['sandbox/echo'] })).status).toBe(200)
       expect(await served('support')).toBe('sandbox/echo')
-      expect(await served('support:floor')).toBe('sandbox/echo')
+      const second = await ask('support:floor')
+      expect(second.body.model).toBe('sandbox/echo')
+      const record = await call('GET', `/generation?id=${second.headers.get('x-generation-id')}`)
+      expect(record.body.data).toMatchObject({
+        model: 'sandbox/echo',
+        headgate: { requested_model: 'support:floor' },
+      })
       expect((await call('DELETE', `/model-aliases/${id}`)).status).toBe(200)
       expect((await ask('support')).status).toBe(400)
     })

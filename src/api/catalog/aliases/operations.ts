@@ -11,6 +11,7 @@ import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
 import { aliasRecord, createBody, describeAlias, toAliasRecord, updateBody } from './record.ts'
+import { changeModels } from './split.ts'
 import { deleteAlias, insertAlias, listAliases, lockAlias, requireAlias, saveAlias } from './store.ts'
 import { rejectUsedAlias, resolveRules } from './targets.ts'
 
@@ -48,7 +49,7 @@ const createModelAlias = defineOperation({
   tag,
   summary: 'Creates a name for a model, or for a group of models.',
   description:
-    'Requests that name the alias reach its models, in their order. In `allowed_models` and `ignored_models` of a guardrail, `@name` stands for all of them. A name of a workspace takes precedence over one of the organization.',
+    'Requests that name the alias reach its models, in their order, or one of its targets, by their weights. In `allowed_models` and `ignored_models` of a guardrail, `@name` stands for all of them. A name of a workspace takes precedence over one of the organization.',
   permission: 'model_aliases:write',
   body: createBody,
   status: 201,
@@ -69,7 +70,7 @@ const createModelAlias = defineOperation({
         organization_id: organizationId,
         workspace_id: workspaceId,
         name: body.name,
-        models: JSON.stringify(body.models),
+        ...changeModels({ name: body.name, models: '[]', split: null }, body),
         expires_at: body.expires_at ?? null,
         replacement: body.replacement ?? null,
       }
@@ -117,7 +118,7 @@ const updateModelAlias = defineOperation({
       const row = await lockAlias(tx, context)
       const settings = {
         ...row,
-        ...(body.models && { models: JSON.stringify(body.models) }),
+        ...changeModels(row, body),
         ...(body.expires_at !== undefined && { expires_at: body.expires_at }),
         ...(body.replacement !== undefined && { replacement: body.replacement }),
       }

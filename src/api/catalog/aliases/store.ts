@@ -69,10 +69,10 @@ export async function insertAlias(tx: Db, row: ModelAliasRow): Promise<void> {
 }
 
 export async function saveAlias(tx: Db, { id, ...row }: ModelAliasRow): Promise<void> {
-  const { models, rules, expires_at, replacement, updated_at } = row
+  const { models, split, rules, expires_at, replacement, updated_at } = row
   await tx
     .updateTable('model_aliases')
-    .set({ models, rules, expires_at, replacement, updated_at })
+    .set({ models, split, rules, expires_at, replacement, updated_at })
     .where('id', '=', id)
     .execute()
 }

@@ -2,13 +2,14 @@ import { isAliasRule, listUsableAliases, type ModelAliasRow, toAliasRule } from 
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { toModelRule } from '../../../catalog/model-rule.ts'
 import { findModelOrRouter } from '../../../catalog/router-models.ts'
+import { decodeSplit } from '../../../catalog/split.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { findAliasWith, findGuardrailWith } from './store.ts'
 
 type AliasSettings = Pick<
   ModelAliasRow,
-  'organization_id' | 'workspace_id' | 'name' | 'models' | 'expires_at' | 'replacement'
+  'organization_id' | 'workspace_id' | 'name' | 'models' | 'split' | 'expires_at' | 'replacement'
 >
 
 /** What an alias stands for in the rules of guardrails: models, and the rules of other aliases. */
@@ -21,14 +22,25 @@ export async function resolveRules(tx: Db, catalog: Catalog, alias: AliasSetting
     if (resolved) return toModelRule(resolved.model)
     throw invalidFieldError(field, `"${target.slice(0, 100)}" is neither a model nor an alias`)
   }
-  const models = JSON.parse(alias.models) as string[]
-  const rules = models.map((target, at) => toRule(target, `models.${at}`))
+  const rules = listNamed(alias).map(({ name, field }) => toRule(name, field))
   if (alias.replacement !== null) rules.push(toRule(alias.replacement, 'replacement'))
-  rejectCycle(alias.name, rules, others)
+  rejectCycle(alias, rules, others)
   return JSON.stringify([...new Set(rules)])
 }
 
-function rejectCycle(name: string, rules: readonly string[], others: readonly ModelAliasRow[]): void {
+/** The models and aliases that an alias names, each with its field. */
+function listNamed({ models, split }: AliasSettings): { name: string; field: string }[] {
+  const targets = decodeSplit(split)?.targets
+  if (targets) return targets.map(({ model }, at) => ({ name: model, field: `targets.${at}.model` }))
+  return (JSON.parse(models) as string[]).map((name, at) => ({ name, field: `models.${at}` }))
+}
+
+function rejectCycle(
+  { name, split }: AliasSettings,
+  rules: readonly string[],
+  others: readonly ModelAliasRow[],
+): void {
+  const field = split === null ? 'models' : 'targets'
   const rulesOf = new Map(others.map((row) => [toAliasRule(row.name), JSON.parse(row.rules) as string[]]))
   const open = rules.filter(isAliasRule)
   const seen = new Set<string>()
@@ -37,7 +49,7 @@ function rejectCycle(name: string, rules: readonly string[], others: readonly Mo
     seen.add(rule)
     const next = rulesOf.get(rule) ?? []
     if (next.includes(toAliasRule(name)))
-      throw invalidFieldError('models', `the alias "${rule.slice(1)}" leads back to this one`)
+      throw invalidFieldError(field, `the alias "${rule.slice(1)}" leads back to this one`)
     open.push(...next.filter(isAliasRule))
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { type KeyLimitUse, listKeyLimits } from '../../../governance/limits/key-limits.ts'
 import { type ApiKey, findKey } from '../../../identity/keys.ts'
 import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { type KeyUsage, loadKeyUsage, zeroUsage } from '../../../ledger/usage.ts'
@@ -42,4 +43,10 @@ export function keyNotFoundError() {
 
 export async function loadUsage(gateway: Gateway, key: ApiKey): Promise<KeyUsage> {
   return (await loadKeyUsage(gateway.db, [key.id], gateway.clock.now())).get(key.id) ?? zeroUsage
+}
+
+/** Management keys send no requests to models. */
+export async function loadKeyLimits(gateway: Gateway, key: ApiKey): Promise<KeyLimitUse[]> {
+  if (key.kind !== 'inference') return []
+  return listKeyLimits(gateway, key, await gateway.accounts.findContext(key), gateway.clock.now())
 }

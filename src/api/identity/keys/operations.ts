@@ -31,11 +31,20 @@ import {
   describeKey,
   hashParam,
   keyNotFoundError,
+  loadKeyLimits,
   loadUsage,
   requireChangeableKey,
   requireKey,
 } from './find.ts'
-import { currentKey, keyRecord, limitReset, toKeyRecord, toLimitFields, toUsageFields } from './record.ts'
+import {
+  currentKey,
+  keyRecord,
+  limitReset,
+  toKeyLimits,
+  toKeyRecord,
+  toLimitFields,
+  toUsageFields,
+} from './record.ts'
 import { rotateApiKey } from './rotate.ts'
 import { isWorkspaceDeleted, listKeys, type VisibleKeys } from './store.ts'
 
@@ -106,6 +115,7 @@ const getCurrentKey = defineOperation({
         workspace_id: (await isWorkspaceDeleted(gateway.db, caller.key.workspace_id))
           ? null
           : caller.key.workspace_id,
+        limits: toKeyLimits(await loadKeyLimits(gateway, caller.key)),
         allowed_data_regions: await resolveAllowedRegions(gateway, caller.key),
         free_model_daily_requests: { limit: freeLimit, remaining: Math.max(0, freeLimit - used), used },
         rate_limit: { interval: '10s', note: 'Deprecated; ignore it.', requests: -1 },

@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import { dataRegions } from '../../../formats/vocabulary.ts'
+import type { KeyLimitUse } from '../../../governance/limits/key-limits.ts'
+import { decodeAmount } from '../../../governance/limits/limit-fields.ts'
+import { limitMeasures, limitWindows } from '../../../governance/limits/limit-rule.ts'
 import { tagRulesRecord, toTagRulesRecord } from '../../../governance/tags/tag-schema.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
 import { computeRemainingLimit, type KeyUsage } from '../../../ledger/usage.ts'
@@ -52,6 +55,19 @@ export const keyRecord = z
   })
   .meta({ id: 'ApiKey' })
 
+const keyLimit = z.strictObject({
+  kind: z
+    .enum(['key', 'member', 'workspace', 'guardrail', 'limit'])
+    .describe('What has the limit; `limit` is a declared one.'),
+  name: z.string().nullable(),
+  measure: z.enum(limitMeasures),
+  window: z.enum(limitWindows),
+  amount: z.number().describe('US dollars, or a number of requests or tokens.'),
+  used: z.number().describe('What was used, and is reserved for requests in progress.'),
+  remaining: z.number(),
+  resets_at: z.string().nullable(),
+})
+
 export const currentKey = z
   .strictObject({
     label: z.string(),
@@ -65,6 +81,11 @@ export const currentKey = z
     organization_id: z.string().nullable(),
     workspace_id: z.string().nullable(),
     allowed_data_regions: z.array(z.enum(dataRegions)),
+    limits: z
+      .array(keyLimit)
+      .describe(
+        'An extension: the limits that every request of the key counts in, the closest first. Limits for end users, tags, models and providers are in `POST /quote`, for a request.',
+      ),
     free_model_daily_requests: z.strictObject({
       limit: z.int(),
       remaining: z.int(),
@@ -75,6 +96,22 @@ export const currentKey = z
       .meta({ deprecated: true }),
   })
   .meta({ id: 'CurrentKey' })
+
+export function toKeyLimits(limits: readonly KeyLimitUse[]): z.input<typeof keyLimit>[] {
+  return limits.flatMap(({ kind, name, measure, window, amount, used, resetsAt }) => {
+    if (kind === 'credits') return []
+    return {
+      kind,
+      name,
+      measure,
+      window,
+      amount: decodeAmount(measure, amount),
+      used: decodeAmount(measure, used),
+      remaining: decodeAmount(measure, amount > used ? amount - used : 0n),
+      resets_at: resetsAt === null ? null : new Date(resetsAt).toISOString(),
+    }
+  })
+}
 
 export function toKeyRecord(key: ApiKey, usage: KeyUsage): z.input<typeof keyRecord> {
   return {

@@ -1,6 +1,6 @@
 import type { Gateway } from '../../../gateway/gateway.ts'
-import { type LimitMeasure, type LimitWindow, ledgerWindowOf } from '../../../governance/limits/limit-rule.ts'
-import { shortfallError, windowNames } from '../../../inference/hold/limit-error.ts'
+import { type LimitMeasure, ledgerWindowOf } from '../../../governance/limits/limit-rule.ts'
+import { intervalNames, shortfallError, windowNames } from '../../../inference/hold/limit-error.ts'
 import type { MeasuredUse } from '../../../inference/hold/measured-use.ts'
 import type { RequestState } from '../../../inference/request/inference-request.ts'
 import type { HoldRequest, LimitKind } from '../../../ledger/ledger-state.ts'
@@ -84,16 +84,6 @@ function subjectOf(meter: string): string {
   return meter.slice(0, meter.indexOf(':'))
 }
 
-const intervals: Record<LimitWindow, LimitInterval> = {
-  second: 'second',
-  minute: 'minute',
-  hour: 'hour',
-  day: 'daily',
-  week: 'weekly',
-  month: 'monthly',
-  lifetime: 'lifetime',
-}
-
 /** A declared limit that the ledger does not enforce, and the error of a request that does not fit into it. */
 interface RatePreview {
   preview: LimitPreview
@@ -118,7 +108,7 @@ export async function previewRates(
       kind: 'limit',
       name,
       subject: 'limit',
-      interval: intervals[window],
+      interval: intervalNames[window],
       unit: measure,
       limit: toUnit(Number(amount)),
       spent: toUnit(take.used),

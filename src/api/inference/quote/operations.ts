@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { routerStrategies } from '../../../catalog/router-models.ts'
+import { splitChoices } from '../../../catalog/split-schema.ts'
 import { chat } from '../../../formats/chat/chat.ts'
 import { dataRegions } from '../../../formats/vocabulary.ts'
 import { hitRecord } from '../../../governance/guardrail-hits.ts'
@@ -86,6 +87,14 @@ const stage = z.strictObject({
   guardrail_scope: z.string().optional(),
 })
 
+const expiration = z.strictObject({
+  name: z.string(),
+  type: z.enum(['alias', 'model']),
+  expires_at: z.string(),
+  replacement: z.string().nullable(),
+  is_expired: z.boolean(),
+})
+
 const quote = z
   .strictObject({
     requested: z.string(),
@@ -100,6 +109,16 @@ const quote = z
       excluded: z.array(excluded),
     }),
     params: z.looseObject({}).optional().describe('The routing options of the request.'),
+    expirations: z
+      .array(expiration)
+      .readonly()
+      .optional()
+      .describe('Models and aliases of the request that expire, or have moved to their replacement.'),
+    splits: splitChoices
+      .optional()
+      .describe(
+        'The targets that would be chosen for an alias with weights. Without an id of a session or end user, they differ from request to request.',
+      ),
     pipeline: z
       .array(stage)
       .optional()

@@ -96,7 +96,7 @@ async function changeKey(
   { owner, workspaceId }: AttachedLimit,
   { amount, includeByok }: AttachedChanges,
 ): Promise<void> {
-  // Not those who may change their own keys only: their limits have a maximum of their own.
+  // Not those who may change only the keys they created: these limits have a maximum.
   assertWithinScope(scopeOf(caller, 'keys:write'), { workspaceId })
   const before = await lockKey(tx, caller.organizationId, owner)
   if (!before) throw limitNotFoundError()

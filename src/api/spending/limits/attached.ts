@@ -1,7 +1,7 @@
 import type { Gateway } from '../../../gateway/gateway.ts'
 import {
   type AttachedLimit,
-  type LimitSource,
+  isAttachedSource,
   limitSources,
   listGuardedSubjects,
 } from '../../../governance/limits/attached-limit-store.ts'
@@ -41,12 +41,8 @@ export function formatAttachedId({ source, owner }: Pick<AttachedLimit, 'source'
 export function parseAttachedId(id: string): Pick<AttachedLimit, 'source' | 'owner'> | null {
   const separator = id.indexOf(':')
   const source = limitSources.find((name) => name === id.slice(0, separator))
-  if (separator < 0 || !isAttachedSource(source)) return null
+  if (separator < 0 || !source || !isAttachedSource(source)) return null
   return { source, owner: id.slice(separator + 1) }
-}
-
-function isAttachedSource(source: LimitSource | undefined): source is AttachedLimit['source'] {
-  return source !== undefined && source !== 'limit'
 }
 
 export function toAnyLimitRecord(

@@ -1,15 +1,16 @@
 import type { z } from 'zod'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import type { RecordEvent } from '../../../governance/audit/transaction.ts'
-import { limitWindows } from '../../../governance/limits/limit-rule.ts'
+import { describeLimit } from '../../../governance/limits/audit-target.ts'
+import { encodeAmount, findLimitProblem } from '../../../governance/limits/limit-fields.ts'
 import { deleteLimit, insertLimit, type LimitRow } from '../../../governance/limits/store.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
 import { newUuid } from '../../../platform/crypto/ids.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { encodeList, toFlag } from '../../../platform/db/values.ts'
-import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
-import { type createLimitBody, encodeAmount } from './record.ts'
+import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import type { createLimitBody } from './record.ts'
 import { resolveOwners } from './store.ts'
 
 type CreateBody = z.output<typeof createLimitBody>
@@ -25,12 +26,14 @@ export interface Changing {
 /** The row of a new limit; a 400 names the field of what is not valid. */
 export async function prepareLimit(db: Db, organizationId: string, body: CreateBody): Promise<NewLimit> {
   const { match, measure } = body
+  const problem = findLimitProblem(measure, body)
+  if (problem) throw invalidFieldError(problem.field, problem.message)
   return {
     id: newUuid(),
     organization_id: organizationId,
     name: body.name,
     measure,
-    period: resolveWindow(measure, body.window),
+    period: body.window ?? null,
     amount: requireAmount(measure, body.amount),
     include_byok: toFlag(body.include_byok),
     enabled: toFlag(body.enabled),
@@ -40,6 +43,7 @@ export async function prepareLimit(db: Db, organizationId: string, body: CreateB
     models: encodeList(match.models ?? []) ?? '[]',
     providers: encodeList(match.providers ?? []) ?? '[]',
     per: encodeList(body.per) ?? '[]',
+    from_settings: toFlag(false),
   }
 }
 
@@ -55,17 +59,9 @@ export async function deleteLimitRow(
   { tx, record }: Pick<Changing, 'tx' | 'record'>,
   row: LimitRow,
 ): Promise<void> {
+  assertNotFromSettings(row, 'limit')
   await deleteLimit(tx, row.id)
   record({ action: 'limit.delete', ...describeLimit(row), before: { ...row } })
-}
-
-function resolveWindow(measure: CreateBody['measure'], window: CreateBody['window']): string | null {
-  if (measure === 'concurrent_requests') {
-    if (window) throw invalidFieldError('window', 'must be null for concurrent_requests')
-    return null
-  }
-  if (!window) throw invalidFieldError('window', `is required: one of ${limitWindows.join(', ')}`)
-  return window
 }
 
 export function requireAmount(measure: CreateBody['measure'], amount: number): bigint {
@@ -75,6 +71,8 @@ export function requireAmount(measure: CreateBody['measure'], amount: number): b
   return encoded
 }
 
-export function describeLimit({ id, name, workspace_id }: LimitRow) {
-  return { target: { type: 'limit' as const, id, name }, workspaceId: workspace_id }
+/** Those of headgate.yaml would return with its next reload. */
+export function assertNotFromSettings({ from_settings }: { from_settings: number }, kind: string): void {
+  if (from_settings === 1)
+    throw gatewayError('conflict', `The ${kind} is declared in headgate.yaml: change or remove it there.`)
 }

@@ -8,6 +8,7 @@ import {
   limitSources,
   listAllLimits,
 } from '../../../governance/limits/attached-limit-store.ts'
+import { describeLimit } from '../../../governance/limits/audit-target.ts'
 import { findLimit, type LimitRow, updateLimit } from '../../../governance/limits/store.ts'
 import { requireTier } from '../../../governance/limits/tier-store.ts'
 import { defineOperation } from '../../../http/operation.ts'
@@ -25,7 +26,13 @@ import {
   toAttachedRecord,
 } from './attached.ts'
 import { deleteAttachedLimit, limitNotFoundError, updateAttachedLimit } from './attached-changes.ts'
-import { createLimitRow, deleteLimitRow, describeLimit, prepareLimit, requireAmount } from './changes.ts'
+import {
+  assertNotFromSettings,
+  createLimitRow,
+  deleteLimitRow,
+  prepareLimit,
+  requireAmount,
+} from './changes.ts'
 import { createLimitBody, limitRecord, updateLimitBody } from './record.ts'
 import { toLimitRecord } from './store.ts'
 import { limitUsage } from './usage.ts'
@@ -173,7 +180,7 @@ const updateLimitOperation = defineOperation({
   permission: 'budgets:write',
   params: idParam,
   body: updateLimitBody,
-  errors: [404],
+  errors: [404, 409],
   response: limitResponse,
   handle: async ({ gateway, caller, scope, params, body, httpRequest }) => {
     const attached = parseAttachedId(params.id)
@@ -187,6 +194,7 @@ const updateLimitOperation = defineOperation({
         await findLimit(tx, caller.organizationId, params.id.toLowerCase()),
         scope,
       )
+      assertNotFromSettings(before, 'limit')
       const measure = createLimitBody.shape.measure.parse(before.measure)
       const after = await updateLimit(tx, gateway.clock, before.id, {
         ...(body.name !== undefined && { name: body.name }),

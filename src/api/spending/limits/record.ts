@@ -1,45 +1,8 @@
 import { z } from 'zod'
 import { limitSources } from '../../../governance/limits/attached-limit-store.ts'
-import {
-  type LimitMeasure,
-  limitDimensions,
-  limitMeasures,
-  limitWindows,
-} from '../../../governance/limits/limit-rule.ts'
-import {
-  isTagName,
-  isTagValue,
-  maxNameLength,
-  maxValueLength,
-  splitTag,
-} from '../../../governance/tags/tag.ts'
-import { maxUsd, roundToNanos, usdFromNanos } from '../../../platform/money/money.ts'
-import { lineField, nameField, textLine } from '../../../platform/validation/name-schema.ts'
+import { limitFields, matchFields } from '../../../governance/limits/limit-fields.ts'
 
-const maxCount = 1e15
-const maxValues = 100
-
-const maxTagLength = maxNameLength + maxValueLength + 1
-const tag = z
-  .string()
-  .max(maxTagLength)
-  .transform((text, context) => {
-    const { name, value } = splitTag(text)
-    if (isTagName(name) && isTagValue(value)) return `${name}=${value}`
-    context.addIssue({ code: 'custom', message: 'must be a tag such as project=apollo' })
-    return z.NEVER
-  })
-  .meta({ override: { type: 'string', maxLength: maxTagLength } })
-const dimension = z
-  .union([
-    z.enum(limitDimensions),
-    z
-      .string()
-      .regex(/^tag:[a-z0-9_.-]{1,64}$/, `must be one of ${limitDimensions.join(', ')}, or tag:<name>`),
-  ])
-  .describe('`tag:project` counts each value of the tag `project` by itself.')
-
-const matchFields = {
+const match = {
   workspace_id: z.uuid().nullish().describe('Requests in this workspace.'),
   user_id: z.string().min(1).max(100).nullish().describe('Requests with keys that this member created.'),
   key_hash: z
@@ -47,39 +10,7 @@ const matchFields = {
     .regex(/^[0-9a-f]{64}$/, 'must be the hash of a key')
     .nullish()
     .describe('Requests with this key.'),
-  tier: lineField(64).nullish().describe('Requests with keys of this tier.'),
-  end_user: textLine(256).min(1).nullish().describe('Requests for this end user.'),
-  tags: z.array(tag).max(maxValues).optional().describe('Requests that have all of these tags.'),
-  models: z
-    .array(lineField(256))
-    .max(maxValues)
-    .optional()
-    .describe('Requests that one of these models serves. A name may end with `*`: `openai/*`.'),
-  providers: z
-    .array(lineField(128))
-    .max(maxValues)
-    .optional()
-    .describe('Requests that one of these providers or endpoints serves.'),
-}
-
-const limitFields = {
-  name: nameField(100),
-  measure: z.enum(limitMeasures).describe('What is limited: `usd` is spending.'),
-  window: z
-    .enum(limitWindows)
-    .nullable()
-    .describe(
-      'Seconds, minutes and hours slide; days, weeks and months are those of the calendar, in UTC. null for `concurrent_requests`.',
-    ),
-  amount: z.number().min(0).max(maxCount).describe('US dollars, or a whole number of requests or tokens.'),
-  include_byok: z.boolean().describe('Whether dollars include the list price of requests with BYOK keys.'),
-  enabled: z.boolean(),
-  per: z
-    .array(dimension)
-    .max(4)
-    .describe(
-      'What is counted separately: `["end_user"]` gives each end user the whole amount. Requests without a value are counted together.',
-    ),
+  ...matchFields,
 }
 
 export const createLimitBody = z.strictObject({
@@ -89,7 +20,7 @@ export const createLimitBody = z.strictObject({
   amount: limitFields.amount,
   include_byok: limitFields.include_byok.default(false),
   enabled: limitFields.enabled.default(true),
-  match: z.strictObject(matchFields).default({}),
+  match: z.strictObject(match).default({}),
   per: limitFields.per.default([]),
 })
 
@@ -106,7 +37,7 @@ export const limitRecord = z
     source: z
       .enum(limitSources)
       .describe(
-        '`limit` is a declared limit. The limits of keys, members and guardrails and the budgets of workspaces belong to these: they are deleted with them, and their own operations show them too.',
+        '`limit` is a declared limit, `settings` one of headgate.yaml, which can only be changed there. The limits of keys, members and guardrails and the budgets of workspaces belong to these: they are deleted with them, and their own operations show them too.',
       ),
     ...limitFields,
     match: z.strictObject({
@@ -130,13 +61,3 @@ export const limitRecord = z
   .meta({ id: 'Limit' })
 
 export type LimitRecord = z.input<typeof limitRecord>
-
-/** The amount as it is stored; undefined if the measure does not have such amounts. */
-export function encodeAmount(measure: LimitMeasure, amount: number): bigint | undefined {
-  if (measure === 'usd') return amount > maxUsd ? undefined : roundToNanos(amount)
-  return Number.isSafeInteger(amount) ? BigInt(amount) : undefined
-}
-
-export function decodeAmount(measure: LimitMeasure, amount: bigint): number {
-  return measure === 'usd' ? usdFromNanos(amount) : Number(amount)
-}

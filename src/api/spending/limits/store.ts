@@ -1,3 +1,4 @@
+import { decodeAmount } from '../../../governance/limits/limit-fields.ts'
 import { type LimitRow, toLimitRule } from '../../../governance/limits/store.ts'
 import { requireTier } from '../../../governance/limits/tier-store.ts'
 import { findKey, findKeyById } from '../../../identity/keys.ts'
@@ -5,7 +6,7 @@ import { findMember } from '../../../identity/members.ts'
 import { requireWorkspace } from '../../../identity/workspaces.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
-import { decodeAmount, type LimitRecord } from './record.ts'
+import type { LimitRecord } from './record.ts'
 
 interface MatchBody {
   workspace_id?: string | null | undefined
@@ -37,13 +38,17 @@ export async function resolveOwners(db: Db, organizationId: string, match: Match
   }
 }
 
+export function sourceOf({ from_settings }: LimitRow): 'limit' | 'settings' {
+  return from_settings === 1 ? 'settings' : 'limit'
+}
+
 export async function toLimitRecord(db: Db, row: LimitRow): Promise<LimitRecord> {
   const rule = toLimitRule(row)
   const { match } = rule
   const key = match.keyId === null ? undefined : await findKeyById(db, match.keyId)
   return {
     id: rule.id,
-    source: 'limit',
+    source: sourceOf(row),
     name: rule.name,
     measure: rule.measure,
     window: rule.window,

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { describeTier } from '../../../governance/limits/audit-target.ts'
 import type { TierRow } from '../../../governance/limits/store.ts'
 import { clearDefaultTier, deleteTier, findTier, insertTier } from '../../../governance/limits/tier-store.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
@@ -6,7 +7,7 @@ import { lockOrganization } from '../../../identity/organizations.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { toFlag } from '../../../platform/db/values.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
-import type { Changing } from './changes.ts'
+import { assertNotFromSettings, type Changing } from './changes.ts'
 import type { createTierBody } from './tier-record.ts'
 
 export async function createTierRow(
@@ -23,6 +24,7 @@ export async function createTierRow(
     name: body.name,
     description: body.description ?? null,
     is_default: toFlag(body.is_default),
+    from_settings: toFlag(false),
   })
   await assertWithinCeiling(tx, gateway.settings.ceilings, 'limit_tiers', organizationId)
   record({ action: 'tier.create', ...describeTier(created), after: { ...created } })
@@ -37,6 +39,7 @@ export async function deleteTierRow(
 ): Promise<void> {
   await lockOrganization(tx, organizationId)
   const row = await requireTierRow(tx, organizationId, name)
+  assertNotFromSettings(row, 'tier')
   await deleteTier(tx, row)
   record({ action: 'tier.delete', ...describeTier(row), before: { ...row } })
 }
@@ -45,8 +48,4 @@ export async function requireTierRow(tx: Db, organizationId: string, name: strin
   const row = await findTier(tx, organizationId, name)
   if (!row) throw gatewayError('not_found', 'The tier does not exist.')
   return row
-}
-
-export function describeTier({ name }: TierRow) {
-  return { target: { type: 'tier' as const, id: name, name }, workspaceId: null }
 }

@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import { transact } from '../../../access/transact.ts'
+import { describeTier } from '../../../governance/limits/audit-target.ts'
+import { tierFields } from '../../../governance/limits/limit-settings.ts'
 import { clearDefaultTier, listTiers, updateTier } from '../../../governance/limits/tier-store.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
 import { toFlag } from '../../../platform/db/values.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
-import { createTierRow, deleteTierRow, describeTier, requireTierRow } from './tier-changes.ts'
-import { createTierBody, tierFields, tierRecord, toTierRecord } from './tier-record.ts'
+import { assertNotFromSettings } from './changes.ts'
+import { createTierRow, deleteTierRow, requireTierRow } from './tier-changes.ts'
+import { createTierBody, tierRecord, toTierRecord } from './tier-record.ts'
 
 const tag = 'Limits'
 
@@ -66,12 +69,13 @@ const updateTierOperation = defineOperation({
     description: tierFields.description.optional(),
     is_default: tierFields.is_default.optional(),
   }),
-  errors: [404],
+  errors: [404, 409],
   response: tierResponse,
   handle: async ({ gateway, caller, params, body, httpRequest }) => {
     const row = await transact({ gateway, caller, httpRequest }, async (tx, record) => {
       await lockOrganization(tx, caller.organizationId)
       const before = await requireTierRow(tx, caller.organizationId, params.name)
+      assertNotFromSettings(before, 'tier')
       if (body.is_default) await clearDefaultTier(tx, caller.organizationId)
       const after = await updateTier(tx, gateway.clock, before, {
         ...(body.description !== undefined && { description: body.description }),

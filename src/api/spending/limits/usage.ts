@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { decodeCounter, toLedgerLimit } from '../../../governance/limits/applied-limits.ts'
 import { limitSources } from '../../../governance/limits/attached-limit-store.ts'
+import { decodeAmount } from '../../../governance/limits/limit-fields.ts'
 import {
   type LimitRule,
   ledgerWindowOf,
@@ -16,7 +17,7 @@ import { loadMetersForDay } from '../../../ledger/meter-days.ts'
 import { meterSubjects } from '../../../ledger/meter-subjects.ts'
 import { listMeterSubjects } from '../../../ledger/usage.ts'
 import { utcDay } from '../../../platform/time/time.ts'
-import { decodeAmount } from './record.ts'
+import { sourceOf } from './store.ts'
 
 const count = z.strictObject({
   counter: z
@@ -63,7 +64,7 @@ export async function loadLimitUsage(gateway: Gateway, row: LimitRow): Promise<L
   const end = rule.window && locateInWindow(rule.window, now).end
   return {
     id: rule.id,
-    source: 'limit',
+    source: sourceOf(row),
     name: rule.name,
     measure: rule.measure,
     window: rule.window,

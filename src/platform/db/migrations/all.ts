@@ -62,7 +62,9 @@ import { tagRules } from './073-tag-rules.ts'
 import { modelAliases } from './074-model-aliases.ts'
 import { modelLists } from './075-model-lists.ts'
 import { blockedEndUsers } from './076-blocked-end-users.ts'
+import { aliasTargets } from './077-alias-targets.ts'
 import { semanticCache } from './082-semantic-cache.ts'
+import { settingsLimits } from './083-settings-limits.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -131,5 +133,7 @@ export const migrations: Record<string, SchemaMigration> = {
   '074-model-aliases': modelAliases,
   '075-model-lists': modelLists,
   '076-blocked-end-users': blockedEndUsers,
+  '077-alias-targets': aliasTargets,
   '082-semantic-cache': semanticCache,
+  '083-settings-limits': settingsLimits,
 }
