@@ -21,7 +21,8 @@ export function readDistinctions(text: string): string[] | null {
 const otherLetter = /[^\P{L}\p{Script=Latin}]/u
 
 /** A longer quote is read as the words that it consists of: an open one would be searched for its end many times. */
-const quotedText = (open: string, excluded: string, close: string) => `${open}[^${excluded}\\n]{1,200}${close}`
+const quotedText = (open: string, excluded: string, close: string) =>
+  `${open}[^${excluded}\\n]{1,200}${close}`
 const quoted = [
   quotedText('"', '"', '"'),
   quotedText('“', '”', '”'),
