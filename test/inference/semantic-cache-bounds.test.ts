@@ -231,7 +231,14 @@ describeWithUpstreams(
 
     test('the oldest entries of a scope and of a workspace are deleted beyond the maximums', async () => {
       change({ max_entries: 3, workspace_entries: 5, threshold: 1 })
-      for (const word of words.slice(0, 4)) await status(`Tell me something about the plant called ${word}`)
+      const storeNext = async (...[content, options]: Parameters<typeof status>) => {
+        const response = await ask(bench(), content, options)
+        await response.arrayBuffer()
+        const id = response.headers.get('x-generation-id')
+        await waitUntil(async () => (await listEntries(bench())).some((entry) => entry.id === id))
+      }
+      for (const word of words.slice(0, 4))
+        await storeNext(`Tell me something about the plant called ${word}`)
       await waitForEntries(bench(), 3)
       const lookUp = (word: string) => {
         server().gateway.responseCache.clear()
@@ -248,12 +255,7 @@ describeWithUpstreams(
         },
       })
       const [first] = await listEntries(bench())
-      for (const word of words) {
-        const response = await ask(bench(), '', system(word))
-        await response.arrayBuffer()
-        const id = response.headers.get('x-generation-id')
-        await waitUntil(async () => (await listEntries(bench())).some((entry) => entry.id === id))
-      }
+      for (const word of words) await storeNext('', system(word))
       await waitForEntries(bench(), 5)
       expect((await listEntries(bench())).map(({ id }) => id)).not.toContain(first?.id)
     })
