@@ -17,6 +17,7 @@ import { limitsCommand } from './commands/limits.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
 import { restartCommand } from './commands/restart.ts'
+import { routingRulesCommand } from './commands/routing-rules.ts'
 import { signingKeyCommand } from './commands/signing-key.ts'
 import { ssoCommand } from './commands/sso.ts'
 import { tiersCommand } from './commands/tiers.ts'
@@ -66,6 +67,7 @@ program.addCommand(organizationsCommand(run))
 program.addCommand(creditsCommand(run))
 program.addCommand(limitsCommand(run))
 program.addCommand(tiersCommand(run))
+program.addCommand(routingRulesCommand(run))
 program.addCommand(scimCommand(run))
 program.addCommand(ssoCommand(run))
 program.addCommand(signingKeyCommand(run))

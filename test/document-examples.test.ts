@@ -10,6 +10,7 @@ const pages: Record<string, { errors?: number[] }> = {
   routing: { errors: [408, 503] },
   'model-aliases': {},
   'semantic-cache': {},
+  'routing-rules': { errors: [403] },
 }
 
 /** Writes the status of each request to the standard error, where no pipe takes it. */

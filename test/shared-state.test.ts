@@ -153,6 +153,22 @@ describe.skipIf(!hasValkey || !databaseKinds.includes('postgres'))('two nodes', 
     expect((await statusOf(send(nodes[1], secret))).status).toBe(401)
   })
 
+  test('a routing rule applies on the other node once it has the message', async () => {
+    const created = waitForMessage(nodes[1].gateway, 'accounts')
+    const { secret } = await createKey()
+    await created
+    expect((await statusOf(send(nodes[1], secret))).status).toBe(200)
+    const added = waitForMessage(nodes[1].gateway, 'accounts')
+    const rule = { name: 'No', when: `end_user == 'nobody'`, then: { reject: { message: 'No.' } } }
+    const { body } = await nodes[0].call('POST', '/routing-rules', { body: rule })
+    await added
+    expect((await statusOf(send(nodes[1], secret, { user: 'nobody' }))).status).toBe(403)
+    const deleted = waitForMessage(nodes[1].gateway, 'accounts')
+    await nodes[0].call('DELETE', `/routing-rules/${body.data.id}`)
+    await deleted
+    expect((await statusOf(send(nodes[1], secret, { user: 'nobody' }))).status).toBe(200)
+  })
+
   test('a model that an operator disables is unknown to the other node once it has the message', async () => {
     const before = nodes[1].gateway.catalog
     await nodes[0].call('PUT', '/catalogue/models/test/cent', { body: { name: 'Renamed' } })

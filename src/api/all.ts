@@ -62,6 +62,7 @@ const operationAreas: Areas<Operation> = {
   benchmarks: async () => (await import('./catalog/benchmarks/operations.ts')).benchmarkOperations,
   catalog: async () => (await import('./catalog/edits/operations.ts')).catalogOperations,
   modelAliases: async () => (await import('./catalog/aliases/operations.ts')).modelAliasOperations,
+  routingRules: async () => (await import('./catalog/routing-rules/operations.ts')).routingRuleOperations,
   images: async () => (await import('./media/images/operations.ts')).imageOperations,
   embeddings: async () => (await import('./media/embeddings/operations.ts')).embeddingOperations,
   rerank: async () => (await import('./media/rerank/operations.ts')).rerankOperations,

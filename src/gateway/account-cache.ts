@@ -18,6 +18,8 @@ import {
 import { scopedBuiltin } from '../governance/policy/guardrail.ts'
 import { listLimits, listMeterScopes } from '../governance/policy/limits.ts'
 import { loadLayers } from '../governance/policy/store.ts'
+import type { WorkspaceRules } from '../governance/routing-rules/rule.ts'
+import { loadRoutingRules, type RoutingRuleIndex } from '../governance/routing-rules/store.ts'
 import { combineTagRules, type TagRules } from '../governance/tags/rules.ts'
 import { type ApiKey, findKeyByHash, findKeyById } from '../identity/keys.ts'
 import { findMemberLimit } from '../identity/member-limits.ts'
@@ -78,6 +80,8 @@ export interface KeyContext {
   byokKeys: readonly ByokKey[]
   /** Names for models, of its workspace and organization; null if there are none. */
   aliases: ModelAliases | null
+  /** The routing rules of its workspace and organization; null if there are none. */
+  routingRules: WorkspaceRules | null
 }
 
 /** Account data for the hot path, without a query until it changes. A change by this process is visible at once. */
@@ -91,6 +95,8 @@ export class AccountCache {
   readonly #limits: LoadingCache<string, LimitIndex>
   /** Shared by the contexts of all keys of an organization. */
   readonly #blockedEndUsers: LoadingCache<string, ReadonlySet<string> | null>
+  /** The same for routing rules, which are compiled. */
+  readonly #routingRules: LoadingCache<string, RoutingRuleIndex | null>
   readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
 
   readonly #revisions: RevisionReader
@@ -119,6 +125,10 @@ export class AccountCache {
     this.#blockedEndUsers = new LoadingCache({
       ...cacheOptions,
       load: (organizationId) => withUnavailableError(loadBlockedNames(db, organizationId)),
+    })
+    this.#routingRules = new LoadingCache({
+      ...cacheOptions,
+      load: (organizationId) => withUnavailableError(loadRoutingRules(db, organizationId)),
     })
     this.#presets = new LoadingCache({
       ...cacheOptions,
@@ -167,11 +177,13 @@ export class AccountCache {
   async #loadContext(caller: ApiKey): Promise<KeyContext> {
     const key = (await findKeyById(this.#db, caller.id)) ?? caller
     const { organization_id } = key
-    const [limits, blockedEndUsers] = await Promise.all([
+    const [limits, blockedEndUsers, rules] = await Promise.all([
       this.#limits.get(organization_id, organization_id),
       this.#blockedEndUsers.get(organization_id, organization_id),
+      this.#routingRules.get(organization_id, organization_id),
     ])
-    return { ...(await loadKeyContext(this.#db, key, limits)), blockedEndUsers }
+    const routingRules = rules?.forWorkspace(key.workspace_id) ?? null
+    return { ...(await loadKeyContext(this.#db, key, limits)), blockedEndUsers, routingRules }
   }
 
   findPreset(
@@ -186,7 +198,7 @@ async function loadKeyContext(
   db: Db,
   key: ApiKey,
   index: LimitIndex,
-): Promise<Omit<KeyContext, 'blockedEndUsers'>> {
+): Promise<Omit<KeyContext, 'blockedEndUsers' | 'routingRules'>> {
   const [
     layers,
     credits,

@@ -1,10 +1,11 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ClickHouseStatus } from '../analytics/clickhouse/clickhouse-store.ts'
 import type { ClusterStatus } from '../cluster/cluster.ts'
 import type { Charge } from '../ledger/charge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ReadReplica } from '../platform/db/read-replica.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
+import { createProcessMetrics, processAggregators } from './process-metrics.ts'
 import { RequestCounts } from './request-counts.ts'
 import type { MetricData } from './worker-protocol.ts'
 
@@ -15,36 +16,6 @@ interface DeliveryQueue {
 }
 
 let processMetrics: Registry | null = null
-
-/** How workers combine what prom-client would leave out or add up. */
-const processAggregators: Readonly<Record<string, string>> = {
-  headgate_process_start_time_seconds: 'min',
-  headgate_process_max_fds: 'max',
-}
-
-/**
- * CPU, memory and event loop: of the process, whichever gateways are open in it. Only for a process whose metrics are
- * read: it wakes up to measure how late it is.
- */
-function createProcessMetrics(): Registry {
-  const registry = new Registry()
-  // By default, it would do so a hundred times a second.
-  collectDefaultMetrics({ register: registry, prefix: 'headgate_', eventLoopMonitoringPrecision: 100 })
-  addEarlierCpuTime(registry)
-  // Bun walks through the whole heap for these, and so would every scrape. It has no such spaces.
-  for (const part of ['total', 'used', 'available'])
-    registry.removeSingleMetric(`headgate_nodejs_heap_space_size_${part}_bytes`)
-  return registry
-}
-
-/** Adds the CPU time so far: otherwise the counters would begin with the first scrape. */
-function addEarlierCpuTime(registry: Registry): void {
-  const { user, system } = process.cpuUsage()
-  for (const [part, microseconds] of Object.entries({ user_: user, system_: system, '': user + system })) {
-    const counter = registry.getSingleMetric(`headgate_process_cpu_${part}seconds_total`)
-    if (counter instanceof Counter) counter.inc(microseconds / 1e6)
-  }
-}
 
 const nanosPerUsd = 1e9
 
@@ -95,6 +66,13 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #routingRules = new Counter({
+    name: 'headgate_routing_rules_total',
+    help: 'Requests that a routing rule applied to or rejected, and conditions that could not be evaluated (failed).',
+    labelNames: ['outcome'],
+    registers: [this.#registry],
+  })
+
   readonly #deliveries = new Counter({
     name: 'headgate_delivery_events_total',
     help: 'Events of destinations that were delivered, rejected (failed) or dropped, by type.',
@@ -123,6 +101,10 @@ export class Metrics {
     aggregator: 'max',
     registers: [this.#registry],
   })
+
+  recordRoutingRule(outcome: 'applied' | 'rejected' | 'failed'): void {
+    this.#routingRules.inc({ outcome })
+  }
 
   recordRequest(operation: string, status: number, seconds: number): void {
     this.#requests.record(operation, status, seconds)

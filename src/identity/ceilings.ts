@@ -43,6 +43,7 @@ export const recordCeilings = {
   destinations: { ...perWorkspace(100, 'destinations', 'destinations'), hasSoftDelete: true },
   notification_rules: perOrganization(100, 'notification rules', 'notification_rules'),
   model_aliases: perOrganization(1000, 'model aliases', 'model_aliases'),
+  routing_rules: perOrganization(100, 'routing rules', 'routing_rules'),
   byok_keys: { ...perWorkspace(1000, 'BYOK keys', 'byok_keys'), hasSoftDelete: true },
   files: perWorkspace(10_000, 'files', 'files'),
   conversations: perWorkspace(50_000, 'conversations', 'conversations'),

@@ -13,6 +13,7 @@ import { planRoute } from './plan/plan.ts'
 import { dryRun, preparePlugins } from './plugins/apply.ts'
 import type { Admitted, IncomingRequest, InferenceRequest } from './request/inference-request.ts'
 import { parseRequest } from './request/parse.ts'
+import { assertNotRejected } from './request/routing-rules.ts'
 import type { Candidate } from './routing/candidate.ts'
 import { guardTokenCount } from './stages/guard.ts'
 import { prepareTools } from './tool-loop/prepare.ts'
@@ -25,7 +26,9 @@ import { translate } from './upstream/translate.ts'
 
 /** The tokens of a prompt: counted by the provider if it can, otherwise estimated. */
 export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
-  const request = await guardTokenCount(gateway, await parseRequest(gateway, incoming))
+  const parsed = await parseRequest(gateway, incoming)
+  if (parsed.rule) assertNotRejected(parsed)
+  const request = await guardTokenCount(gateway, parsed)
   await recordIfBlocked(gateway, request, preparePlugins(gateway, request, dryRun))
   await recordIfBlocked(gateway, request, prepareTools(gateway, request))
   await recordHits(gateway, request)

@@ -22,6 +22,7 @@ import type {
   Unguarded,
 } from './request/inference-request.ts'
 import { parseRequest } from './request/parse.ts'
+import { assertNotRejected } from './request/routing-rules.ts'
 import { rejectRequest } from './settle/reject.ts'
 import { guardRequest } from './stages/guard.ts'
 import { replyStreamed } from './text/reply-streamed.ts'
@@ -52,6 +53,7 @@ export async function serveRequest<R extends RequestState>(
   stages: RequestStages<R>,
 ): Promise<Response> {
   try {
+    if (parsed.rule) assertNotRejected(parsed)
     const isBlocking = parsed.keyContext.blockedEndUsers !== null
     if (isBlocking) assertEndUserAllowed(parsed)
     const request = await stages.prepare(gateway, parsed)

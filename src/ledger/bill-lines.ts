@@ -120,3 +120,19 @@ export async function findParentId(db: Db, nestedId: string): Promise<string | n
     .executeTakeFirst()
   return row?.generation_id ?? null
 }
+
+/** Those of these generations that another one made, through a plugin or a tool. */
+export async function findNestedIds(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const nested = new Set<string>()
+  for (let at = 0; at < ids.length; at += idsPerStatement) {
+    const rows = await db
+      .selectFrom('generation_lines')
+      .select('nested_id')
+      .where('nested_id', 'in', ids.slice(at, at + idsPerStatement))
+      .execute()
+    for (const { nested_id } of rows) if (nested_id !== null) nested.add(nested_id)
+  }
+  return nested
+}
+
+const idsPerStatement = 500

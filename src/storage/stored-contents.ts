@@ -84,3 +84,27 @@ async function readBatch(db: Db, scope: PromptScope, position: ContentPosition |
     .limit(batchSize)
     .execute()
 }
+
+/** The prompts of these generations, of those that have one. Bounded by the caller: each can be a megabyte. */
+export async function* readPrompts(
+  { db, vault, settings }: { db: Db; vault: Vault; settings: Gateway['settings'] },
+  organizationId: string,
+  ids: readonly string[],
+): AsyncGenerator<Pick<StoredPrompt, 'generation_id' | 'bytes' | 'input'>> {
+  const packs = new PackReader({ settings })
+  for (let at = 0; at < ids.length; at += batchSize) {
+    const rows = await db
+      .selectFrom('generation_contents')
+      .selectAll()
+      .where('organization_id', '=', organizationId)
+      .where('generation_id', 'in', ids.slice(at, at + batchSize))
+      .execute()
+    for (const row of rows) {
+      const { generation_id } = row
+      const sealed = await packs.read(row)
+      if (sealed === null) continue
+      const content = asObject(JSON.parse(vault.decrypt(sealed, generation_id)))
+      yield { generation_id, bytes: sealed.length, input: asObject(content?.input) ?? {} }
+    }
+  }
+}

@@ -330,6 +330,13 @@ async function createAliasPath(call: TenantCall): Promise<string> {
   return `/model-aliases/${(await call('POST', '/model-aliases', { body })).body.data.id}`
 }
 
+async function createRoutingRulePath({ workspace }: Tenant, call: TenantCall): Promise<string> {
+  const body = { name: uniqueName('rule'), workspace_id: workspace.id, ...rejectingRule }
+  return `/routing-rules/${(await call('POST', '/routing-rules', { body })).body.data.id}`
+}
+
+const rejectingRule = { when: 'model == "sample/nothing"', then: { reject: { message: 'Not this one.' } } }
+
 async function createBudget(call: TenantCall): Promise<Sample> {
   const id = await createWorkspaceId(call)
   await call('PUT', `/workspaces/${id}/budgets/weekly`, { body: { limit_usd: 10 } })
@@ -908,6 +915,16 @@ export const samples: Record<string, SampleFactory> = {
   updateModelAlias: async (_, call) =>
     ownedSample(await createAliasPath(call), { models: ['sandbox/reasoner'] }),
   deleteModelAlias: async (_, call) => ownedSample(await createAliasPath(call)),
+  listRoutingRules: fixedSample('/routing-rules'),
+  createRoutingRule: async ({ workspace }) => ({
+    path: '/routing-rules',
+    body: { name: uniqueName('rule'), workspace_id: workspace.id, ...rejectingRule },
+  }),
+  dryRunRoutingRules: fixedSample('/routing-rules/dry-run', { rule: rejectingRule, max_requests: 10 }),
+  getRoutingRule: async (tenant, call) => ownedSample(await createRoutingRulePath(tenant, call)),
+  updateRoutingRule: async (tenant, call) =>
+    ownedSample(await createRoutingRulePath(tenant, call), { enabled: false }),
+  deleteRoutingRule: async (tenant, call) => ownedSample(await createRoutingRulePath(tenant, call)),
   listCatalogueProviders: fixedSample('/catalogue/providers'),
   getCatalogueProvider: fixedSample('/catalogue/providers/sandbox'),
   putCatalogueProvider: async () => ({

@@ -36,7 +36,7 @@ const tagName = z
   .refine(isTagName, nameRule)
   .meta({ override: { pattern: '^[a-z0-9_.-]{1,64}$' } })
 const tagNames = z.array(tagName).max(maxTags)
-const tagValues = z
+export const tagValues = z
   .record(
     tagName,
     z

@@ -65,6 +65,11 @@ export const permissions = {
   'presets:write': management('workspace', 'Change presets'),
   'model_aliases:read': management('workspace', 'Read model aliases'),
   'model_aliases:write': management('workspace', 'Change model aliases, and so which models requests reach'),
+  'routing_rules:read': management('workspace', 'Read routing rules, and try them on past requests'),
+  'routing_rules:write': management(
+    'workspace',
+    'Change routing rules, and so which models requests reach and which are rejected',
+  ),
   'byok:read': management('workspace', 'Read provider keys (BYOK)'),
   'byok:write': management('workspace', 'Change provider keys (BYOK)'),
   'destinations:read': management('workspace', 'Read observability destinations and their deliveries'),

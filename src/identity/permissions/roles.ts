@@ -112,6 +112,7 @@ export const additionalRoles: readonly Role[] = [
       'guardrails:read',
       'budgets:read',
       'model_aliases:read',
+      'routing_rules:read',
       'byok:read',
       'destinations:read',
     ],

@@ -114,6 +114,8 @@ export function listCacheInputs(request: CacheableRequest): unknown[] {
     request.presetId,
     omitBudgets(keyContext.policy),
     keyContext.defaultPlugins,
+    // What the client prefers is in the text.
+    ...(request.rule ? [options.preferences] : []),
   ]
 }
 

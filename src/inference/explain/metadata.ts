@@ -27,13 +27,14 @@ const noSnapshot: HealthSnapshot = new Map()
 const noSplits: readonly never[] = []
 
 export function describeDecision(request: Unguarded<RequestState>, plan: RoutingPlan): ExplainedDecision {
-  const { options, region, content } = request
+  const { options, region, content, rule } = request
   const requested = content.received.model ?? options.routed?.requested ?? options.models[0] ?? ''
   return {
     ...plan,
     requested: requested.slice(0, maxNameLength),
     slugs: options.models,
     routed: options.routed ?? null,
+    rule,
     isAlias: options.notices?.[0]?.name === requested.split(':')[0],
     expirations: listExpirations(request, plan),
     splits: options.splits ?? noSplits,

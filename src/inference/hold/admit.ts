@@ -274,10 +274,10 @@ const maxModelLength = 256
 const maxAgentLength = 256
 
 function buildDraft(gateway: Gateway, request: Routed, size: RequestSize): Draft {
-  const { caller, options, content, httpRequest, plan } = request
+  const { caller, options, rule, content, httpRequest, plan } = request
   const [first] = plan.candidates
   if (!first) throw new Error('a plan has at least one candidate')
-  const requested = options.routed?.requested ?? options.requested ?? options.models[0]
+  const requested = rule?.requested ?? options.routed?.requested ?? options.requested ?? options.models[0]
   return {
     // The columns that are known on admission.
     generation: {

@@ -87,8 +87,8 @@ const maxRoutes = 100
 const maxNameLength = 256
 
 function findRoute(gateway: Gateway, request: RequestState): Route {
-  const { content, work, options, region, keyContext } = request
-  if (!content.plain || work || options.models.length > 1) return createRoute(gateway, request)
+  const { content, work, options, region, keyContext, rule } = request
+  if (!content.plain || work || rule || options.models.length > 1) return createRoute(gateway, request)
   const { catalog } = gateway
   let stored = routesByContext.get(keyContext)
   if (stored?.catalog !== catalog) {

@@ -6,7 +6,8 @@ import { pricingOf } from '../routing/endpoint-price.ts'
 import { type Explanation, explainDecision } from '../routing/explain.ts'
 
 /** A routing decision as it is stored. */
-export interface RecordedPlan extends Pick<Explanation, 'strategy' | 'params' | 'splits' | 'endpoints'> {
+export interface RecordedPlan
+  extends Pick<Explanation, 'strategy' | 'params' | 'rule' | 'splits' | 'endpoints'> {
   /** The prices of the candidates, in their order; null: unknown. */
   pricing: (EndpointPricing | null)[]
   /** The share of the list price that was charged with a BYOK key. */
@@ -19,9 +20,10 @@ export function recordPlan(
   request: Unguarded<RequestState>,
   plan: RoutingPlan,
 ): string | null {
-  const { caller, options, content } = request
+  const { caller, options, content, rule } = request
   // Everything that `describePlan` reads besides the catalog. Cheap: it is built for every request.
   let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${options.notices?.[0]?.name ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
+  if (rule) key += `\n${rule.id} ${rule.requested} ${rule.name}`
   if (options.splits) key += `\n${JSON.stringify(options.splits)}`
   for (const { id, why, share } of plan.candidates) key += `\n${id} ${why} ${share}`
   for (const { endpoint, byokKeyId, reason } of plan.exclusions)
@@ -39,11 +41,12 @@ function describePlan(gateway: Gateway, request: Unguarded<RequestState>, plan: 
   const { billing } = gateway.settings
   // The health at the time differs for every request.
   const decision = describeDecision(request, { ...plan, healthSnapshot: null, qualityFloor: null })
-  const { strategy, params, splits, endpoints } = explainDecision(decision, null)
+  const { strategy, params, rule, splits, endpoints } = explainDecision(decision, null)
   return {
     strategy,
     endpoints,
     ...(params && { params }),
+    ...(rule && { rule }),
     ...(splits && { splits }),
     pricing: plan.candidates.map(({ endpoint }) => pricingOf(gateway, endpoint)),
     byok_fee: billing.byok_fee,

@@ -21,6 +21,7 @@ import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { RoutingDecision } from '../routing/decide.ts'
 import type { HealthSnapshot } from '../routing/explain.ts'
+import type { AppliedRule } from './applied-rule.ts'
 import type { Attempts } from './attempts.ts'
 import type { ClientFormat } from './client-format.ts'
 import type { ReceivedFacts, RequestContent, RequestSource } from './content.ts'
@@ -123,6 +124,8 @@ export interface RequestState {
   keyContext: KeyContext
   content: MeasuredContent
   options: RequestOptions
+  /** The routing rule that it met; null if it met none. */
+  rule: AppliedRule | null
   presetId: string | null
   /** Whether the prompt and the reply are stored for the workspace to read. */
   logsContent: boolean

@@ -20,6 +20,7 @@ import { parseOptions, type RequestOptions } from './options.ts'
 import { resolvePlugins } from './plugins.ts'
 import { expandPreset } from './preset.ts'
 import { shouldLogContent } from './retention.ts'
+import { applyRoutingRules } from './routing-rules.ts'
 import { recordSpans } from './spans.ts'
 import { tagTargets } from './tags.ts'
 import { RequestWork } from './work.ts'
@@ -76,8 +77,13 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
   const parsed = parseOptions(content.body, httpRequest.headers, keyContext, incoming.tags)
+  const at = gateway.clock.now()
+  const { routingRules } = keyContext
+  const received = { incoming, format, content, options: parsed, at }
+  const ruled = routingRules && applyRoutingRules(gateway, received, routingRules, keyContext.tagRules)
+  const named = ruled?.options ?? parsed
   const hasNames = keyContext.aliases !== null || gateway.catalog.retiring.size > 0
-  const options = hasNames ? resolveModels(gateway, parsed, keyContext, id) : parsed
+  const options = hasNames ? resolveModels(gateway, named, keyContext, id) : named
   const { destinations, logging } = keyContext
   const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
@@ -90,11 +96,12 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     keyContext,
     content,
     options,
+    rule: ruled?.rule ?? null,
     presetId,
     logsContent: logging !== null && shouldLogContent(logging, { id, keyId: caller.key.id, region }),
     exportTargets,
     id,
-    at: gateway.clock.now(),
+    at,
     startedAt,
     timeLimitMs: options.attempts?.timeLimitMs ?? null,
     spans: gateway.tracer || isExported ? recordSpans(gateway, httpRequest, startedAt, isExported) : null,

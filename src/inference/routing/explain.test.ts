@@ -89,6 +89,7 @@ function decide(
     resolvedModels: resolved,
     routed: null,
     isAlias: false,
+    rule: null,
     expirations: [],
     splits: [],
     region: 'global',

@@ -86,6 +86,8 @@ export interface ExplainedDecision extends RoutingDecision {
   /** The choice of a router model, if the first slug names one. */
   routed: { strategy: RouterStrategy; models: readonly string[] } | null
   region: DataRegion
+  /** The routing rule that the request met; null if it met none. */
+  rule: { id: string; name: string; hasModels: boolean } | null
   /** Whether the request names an alias. */
   isAlias: boolean
   /** Models and aliases that expire, or have expired. */
@@ -106,7 +108,7 @@ export interface ExpirationNotice {
   is_expired: boolean
 }
 
-type Strategy = 'direct' | 'alias' | 'latest' | 'fallback' | RouterStrategy
+type Strategy = 'direct' | 'alias' | 'latest' | 'fallback' | 'rule' | RouterStrategy
 
 export interface Explanation {
   requested: string
@@ -115,6 +117,7 @@ export interface Explanation {
   summary: string
   attempt: number
   is_byok: boolean
+  rule?: { id: string; name: string }
   endpoints: { total: number; available: AvailableEndpoint[]; excluded: ExcludedEndpoint[] }
   params?: { [name: string]: unknown }
   expirations?: readonly ExpirationNotice[]
@@ -165,7 +168,7 @@ interface AttemptRecord {
 
 /** Explains why a request is routed where it is; `outcome` is null for a quote. */
 export function explainDecision(decision: ExplainedDecision, outcome: RoutingOutcome | null): Explanation {
-  const { requested, region, candidates, params } = decision
+  const { requested, region, candidates, params, rule } = decision
   const current = outcome?.servedBy ?? outcome?.lastCandidate ?? candidates[0]
   return {
     requested,
@@ -174,6 +177,7 @@ export function explainDecision(decision: ExplainedDecision, outcome: RoutingOut
     summary: formatSummary(decision, outcome),
     attempt: outcome?.attempts.length ?? 0,
     is_byok: current?.byokKey != null,
+    ...(rule && { rule: { id: rule.id, name: rule.name } }),
     endpoints: {
       total: countEndpoints(decision),
       available: candidates.map((candidate, index) =>
@@ -225,13 +229,14 @@ function toAttemptRecord({
 
 /** Classifies how the name in the request resolved to the model. */
 function resolveStrategy(
-  { slugs, resolvedModels, routed, isAlias }: ExplainedDecision,
+  { slugs, resolvedModels, routed, isAlias, rule }: ExplainedDecision,
   model: Model | undefined,
 ): Strategy {
   const [primary] = resolvedModels
   if (!primary || !model) return routed?.strategy ?? 'direct'
   if (routed?.models.includes(model.id)) return routed.strategy
   if (model !== primary.model) return 'fallback'
+  if (rule?.hasModels) return 'rule'
   if (isAlias) return 'alias'
   if (primary.latest !== null) return 'latest'
   const [name, ...suffixes] = (slugs[0] ?? '').split(':')

@@ -59,6 +59,7 @@ async function createRequest(
     isNested: true,
     isRateCounted: true,
     outer: { id: outer.id, purpose },
+    rule: null,
     options: {
       ...options,
       models: [model],

@@ -1,51 +1,56 @@
+import {
+  buildList,
+  EvaluationError,
+  type Expression,
+  literal,
+  mapResult,
+  requireType,
+  selectEntry,
+  type Values,
+  type ValueType,
+} from './expression.ts'
+import { callFunction, callMethod, combine } from './functions.ts'
 import { CelError, type Token, tokenize } from './tokens.ts'
 
 /**
- * A subset of the Common Expression Language: comparisons, logic, `in`, and a few functions of strings. Types are
- * checked when a condition is compiled. It has no loops and no regular expressions, so that each part is evaluated at
- * most once.
+ * A subset of the Common Expression Language: comparisons, logic, `in`, and a few functions of strings and times. Types
+ * are checked when a condition is compiled. It has no loops and no regular expressions, so that each part is evaluated
+ * at most once.
  */
-export type ValueType = 'string' | 'int' | 'bool' | 'list'
-export type Value = string | number | boolean | readonly string[]
-export type Values = Readonly<Record<string, Value>>
+/** Throws an EvaluationError if it cannot be evaluated for these values. */
 export type Condition = (values: Values) => boolean
 
-interface Expression {
-  type: ValueType
-  at: number
-  evaluate(values: Values): Value
+export interface CompiledCondition {
+  test: Condition
+  /** The variables that it names. */
+  reads: ReadonlySet<string>
 }
 
 const maxDepth = 32
 
 /** Throws a CelError unless the text is an expression over these variables that is true or false. */
 export function compileCondition(text: string, variables: Readonly<Record<string, ValueType>>): Condition {
+  return compileWithReads(text, variables).test
+}
+
+export function compileWithReads(
+  text: string,
+  variables: Readonly<Record<string, ValueType>>,
+): CompiledCondition {
   const parser = new Parser(tokenize(text), variables)
   const { evaluate } = requireType(parser.parse(), 'bool')
-  return (values) => evaluate(values) === true
+  const test = (values: Values) => {
+    const result = evaluate(values)
+    if (result instanceof EvaluationError) throw result
+    return result === true
+  }
+  return { test, reads: parser.reads }
 }
-
-type Operator = (left: Value, right: Value) => boolean
-
-const orderings: Record<string, Operator> = {
-  '<': (left, right) => left < right,
-  '<=': (left, right) => left <= right,
-  '>': (left, right) => left > right,
-  '>=': (left, right) => left >= right,
-}
-
-/** Called as `subject.startsWith('x')`. */
-const stringMethods: Record<string, (text: string, part: string) => boolean> = {
-  startsWith: (text, part) => text.startsWith(part),
-  endsWith: (text, part) => text.endsWith(part),
-  contains: (text, part) => text.includes(part),
-}
-
-const supportedFunctions = 'startsWith, endsWith, contains and size'
 
 class Parser {
   readonly #tokens: Token[]
   readonly #variables: Readonly<Record<string, ValueType>>
+  readonly reads = new Set<string>()
   #position = 0
   #depth = 0
 
@@ -100,7 +105,10 @@ class Parser {
       return {
         type: yes.type,
         at: test.at,
-        evaluate: (values) => (test.evaluate(values) ? yes : no).evaluate(values),
+        evaluate: (values) => {
+          const result = test.evaluate(values)
+          return result instanceof EvaluationError ? result : (result ? yes : no).evaluate(values)
+        },
       }
     })
   }
@@ -124,19 +132,32 @@ class Parser {
       this.#nest(() => this.#parseUnary()),
       'bool',
     )
-    return { type: 'bool', at: operator.at, evaluate: (values) => !operand.evaluate(values) }
+    return { type: 'bool', at: operator.at, evaluate: mapResult(operand, (value) => !value) }
   }
 
   #parseMember(): Expression {
     let target = this.#parsePrimary()
-    while (this.#accept('.')) {
-      const name = this.#next
-      if (name.kind !== 'name') throw this.#unexpected()
-      this.#position++
-      this.#expect('(')
-      target = callMethod(name, target, this.#parseList(')'))
+    for (;;) {
+      const access = this.#accept('.', ...(target.type === 'map' ? ['['] : []))
+      if (!access) return target
+      target = access.text === '.' ? this.#parseDot(target) : this.#parseIndex(target)
     }
-    return target
+  }
+
+  #parseDot(target: Expression): Expression {
+    const name = this.#next
+    if (name.kind !== 'name') throw this.#unexpected()
+    this.#position++
+    const isCall = this.#next.kind === 'symbol' && this.#next.text === '('
+    if (target.type === 'map' && !isCall) return selectEntry(target, literal('string', name.text, name.at))
+    this.#expect('(')
+    return callMethod(name, target, this.#parseList(')'))
+  }
+
+  #parseIndex(target: Expression): Expression {
+    const name = this.#parseTernary()
+    this.#expect(']')
+    return selectEntry(target, name)
   }
 
   #parsePrimary(): Expression {
@@ -150,7 +171,7 @@ class Parser {
       this.#expect(')')
       return inner
     }
-    if (token.text === '[') return buildList(token, this.#parseList(']'))
+    if (token.text === '[') return buildList(token.at, this.#parseList(']'))
     this.#position--
     throw this.#unexpected()
   }
@@ -164,6 +185,7 @@ class Parser {
       const known = Object.keys(this.#variables).join(', ')
       throw new CelError(`unknown variable ${text}; the variables are ${known}`, at)
     }
+    this.reads.add(text)
     return { type, at, evaluate: (values) => values[text] ?? '' }
   }
 
@@ -177,91 +199,7 @@ class Parser {
   }
 }
 
-function literal(type: ValueType, value: Value, at: number): Expression {
-  return { type, at, evaluate: () => value }
-}
-
 function parseInteger({ text, at }: Token): Expression {
   if (text.length > 9) throw new CelError('a number has more than nine digits', at)
   return literal('int', Number(text), at)
-}
-
-function buildList({ at }: Token, items: Expression[]): Expression {
-  for (const item of items) requireType(item, 'string')
-  return { type: 'list', at, evaluate: (values) => items.map((item) => String(item.evaluate(values))) }
-}
-
-function requireType(expression: Expression, type: ValueType): Expression {
-  if (expression.type === type) return expression
-  throw new CelError(`expected ${nameOf(type)}, not ${nameOf(expression.type)}`, expression.at)
-}
-
-function nameOf(type: ValueType): string {
-  return { string: 'a string', int: 'a number', bool: 'true or false', list: 'a list of strings' }[type]
-}
-
-function combine({ text, at }: Token, left: Expression, right: Expression): Expression {
-  const build = (evaluate: Expression['evaluate']): Expression => ({ type: 'bool', at, evaluate })
-  if (text === '&&' || text === '||') {
-    requireType(left, 'bool')
-    requireType(right, 'bool')
-    return text === '&&'
-      ? build((values) => left.evaluate(values) && right.evaluate(values))
-      : build((values) => left.evaluate(values) || right.evaluate(values))
-  }
-  if (text === 'in') {
-    requireType(left, 'string')
-    requireType(right, 'list')
-    return build((values) => listOf(right.evaluate(values)).includes(String(left.evaluate(values))))
-  }
-  const compare = orderings[text]
-  if (compare) {
-    requireType(left, 'int')
-    requireType(right, 'int')
-    return build((values) => compare(left.evaluate(values), right.evaluate(values)))
-  }
-  requireType(right, left.type)
-  if (left.type === 'list') throw new CelError('lists cannot be compared; use in or size', at)
-  const isEqual = text === '=='
-  return build((values) => (left.evaluate(values) === right.evaluate(values)) === isEqual)
-}
-
-function listOf(value: Value): readonly string[] {
-  return typeof value === 'object' ? value : []
-}
-
-function callMethod(name: Token, target: Expression, args: Expression[]): Expression {
-  if (name.text === 'size' && args.length === 0) return callFunction(name, [target])
-  const method = Object.hasOwn(stringMethods, name.text) ? stringMethods[name.text] : undefined
-  const [argument, another] = args
-  if (!method) throw unknownFunction(name)
-  if (!argument || another) throw new CelError(`${name.text} takes one string`, name.at)
-  requireType(target, 'string')
-  requireType(argument, 'string')
-  return {
-    type: 'bool',
-    at: name.at,
-    evaluate: (values) => method(String(target.evaluate(values)), String(argument.evaluate(values))),
-  }
-}
-
-function callFunction(name: Token, args: Expression[]): Expression {
-  if (name.text !== 'size') throw unknownFunction(name)
-  const [argument, another] = args
-  if (!argument || another || (argument.type !== 'string' && argument.type !== 'list'))
-    throw new CelError('size takes one string or list', name.at)
-  return { type: 'int', at: name.at, evaluate: (values) => sizeOf(argument.evaluate(values)) }
-}
-
-/** The number of code points of a string, as CEL defines it, or of the items of a list. */
-function sizeOf(value: Value): number {
-  return typeof value === 'string' ? [...value].length : listOf(value).length
-}
-
-function unknownFunction({ text, at }: Token): CelError {
-  const problem =
-    text === 'matches'
-      ? 'regular expressions are not supported'
-      : `unknown function ${text}; the functions are ${supportedFunctions}`
-  return new CelError(problem, at)
 }

@@ -18,6 +18,7 @@ export const countedTables: ReadonlySet<string> = new Set([
   'organizations',
   'preset_versions',
   'presets',
+  'routing_rules',
   'signing_keys',
   'workspace_budgets',
   'workspaces',

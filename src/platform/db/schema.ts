@@ -103,6 +103,7 @@ export interface Schema {
   video_jobs: VideoJobTable
   catalogue_edits: CatalogEditTable
   model_aliases: ModelAliasTable
+  routing_rules: RoutingRuleTable
   model_lists: ModelListTable
   model_list_changes: ModelListChangeTable
   daily_requests: DailyRequestTable
@@ -1563,6 +1564,25 @@ export interface ModelAliasTable {
   /** When requests move to the replacement. */
   expires_at: string | null
   replacement: string | null
+  created_at: string
+  updated_at: string
+}
+
+/** A rule of a workspace or the whole organization about where requests are routed. */
+export interface RoutingRuleTable {
+  id: string
+  organization_id: string
+  /** Null: for every workspace of the organization. */
+  workspace_id: string | null
+  name: string
+  description: string | null
+  /** Rules are tried in this order; ties by age. */
+  position: number
+  enabled: Flag
+  /** An expression over a request; see `governance/routing-rules`. */
+  condition: string
+  /** What is done with a request that meets it, in JSON. */
+  action: string
   created_at: string
   updated_at: string
 }

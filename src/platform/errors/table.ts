@@ -69,6 +69,7 @@ export const errorTable = {
     'permission_error',
     'The end user is blocked by the organization.',
   ),
+  rule_rejected: row(403, 'permission_denied', 'permission_error', 'A routing rule rejects the request.'),
   privacy_locked: row(
     403,
     'permission_denied',

@@ -112,14 +112,14 @@ const outcomes = {
 const splitUnits = { session: 'session', user: 'end user', request: 'request' } as const
 
 function Routing({
-  routing: { candidates, excluded, strategy, params, splits },
+  routing: { candidates, excluded, strategy, params, rule, splits },
 }: {
   routing: NonNullable<Explanation['routing']>
 }) {
   return (
     <Panel title="Candidates">
       <Text size="sm" c="dimmed" pb="xs">
-        In the order in which they are tried. Strategy: {strategy}.
+        In the order in which they are tried. Strategy: {strategy}.{rule && ` Routing rule: ${rule.name}.`}
         {Object.keys(params).length > 0 && ` Routing options of the request: ${JSON.stringify(params)}.`}
       </Text>
       {splits.map(({ alias, model, tag, split_by }) => (

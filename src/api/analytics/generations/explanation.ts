@@ -94,6 +94,10 @@ export const explanationRecord = z
       .strictObject({
         strategy: z.string(),
         params: z.looseObject({}).describe('The routing options of the request.'),
+        rule: z
+          .strictObject({ id: z.string(), name: z.string() })
+          .nullable()
+          .describe('The routing rule that applied.'),
         splits: splitChoices.describe('The targets that were chosen for an alias with weights.'),
         candidates: z.array(candidate),
         excluded: z.array(excluded),
@@ -191,12 +195,13 @@ export function explainGeneration(
 type Attempt = z.input<typeof attempt>
 
 function describeRouting(
-  { strategy, params, splits = [], endpoints }: RecordedPlan,
+  { strategy, params, rule, splits = [], endpoints }: RecordedPlan,
   attempts: readonly Attempt[],
 ): NonNullable<Explanation['routing']> {
   return {
     strategy,
     params: params ?? {},
+    rule: rule ?? null,
     splits: [...splits],
     candidates: endpoints.available.map(({ selected: _, health: _unknown, ...endpoint }) => ({
       ...endpoint,

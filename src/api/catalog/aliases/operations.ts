@@ -136,7 +136,7 @@ const deleteModelAlias = defineOperation({
   method: 'DELETE',
   path: '/model-aliases/{id}',
   tag,
-  summary: 'Deletes a model alias that neither a guardrail nor another alias names.',
+  summary: 'Deletes a model alias that neither a guardrail, nor a routing rule, nor another alias names.',
   permission: 'model_aliases:write',
   params: idParam,
   errors: [404, 409],

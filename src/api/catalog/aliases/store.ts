@@ -96,6 +96,21 @@ export async function findGuardrailWith(
     ?.name
 }
 
+/** The name of a routing rule that names the alias, with or without routing suffixes. */
+export async function findRoutingRuleWith(
+  tx: Db,
+  { organization_id, name }: ModelAliasRow,
+): Promise<string | undefined> {
+  const rows = await tx
+    .selectFrom('routing_rules')
+    .select(['name', 'action'])
+    .where('organization_id', '=', organization_id)
+    .execute()
+  const namesAlias = (action: string) =>
+    (JSON.parse(action) as { models?: string[] }).models?.some((model) => model.split(':')[0] === name)
+  return rows.find(({ action }) => namesAlias(action))?.name
+}
+
 /** The name of another alias that leads to this one. */
 export async function findAliasWith(
   tx: Db,

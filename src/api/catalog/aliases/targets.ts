@@ -5,7 +5,7 @@ import { findModelOrRouter } from '../../../catalog/router-models.ts'
 import { decodeSplit } from '../../../catalog/split.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
-import { findAliasWith, findGuardrailWith } from './store.ts'
+import { findAliasWith, findGuardrailWith, findRoutingRuleWith } from './store.ts'
 
 type AliasSettings = Pick<
   ModelAliasRow,
@@ -58,6 +58,8 @@ function rejectCycle(
 export async function rejectUsedAlias(tx: Db, alias: ModelAliasRow): Promise<void> {
   const guardrail = await findGuardrailWith(tx, alias)
   if (guardrail) throw gatewayError('conflict', `The guardrail "${guardrail}" names this alias.`)
+  const rule = await findRoutingRuleWith(tx, alias)
+  if (rule) throw gatewayError('conflict', `The routing rule "${rule}" names this alias.`)
   const dependent = await findAliasWith(tx, alias)
   if (dependent) throw gatewayError('conflict', `The alias "${dependent}" names this alias.`)
 }

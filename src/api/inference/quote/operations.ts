@@ -98,11 +98,15 @@ const expiration = z.strictObject({
 const quote = z
   .strictObject({
     requested: z.string(),
-    strategy: z.enum(['direct', 'alias', 'latest', 'fallback', ...routerStrategies]),
+    strategy: z.enum(['direct', 'alias', 'latest', 'fallback', 'rule', ...routerStrategies]),
     region: z.enum(dataRegions),
     summary: z.string(),
     attempt: z.int().describe('Always 0.'),
     is_byok: z.boolean(),
+    rule: z
+      .strictObject({ id: z.string(), name: z.string() })
+      .optional()
+      .describe('The routing rule that applies.'),
     endpoints: z.strictObject({
       total: z.int(),
       available: z.array(available),

@@ -17,6 +17,7 @@ import { limitError } from '../../../inference/hold/limit-error.ts'
 import { estimateUse } from '../../../inference/hold/measured-use.ts'
 import { assertRoutable, buildPlan } from '../../../inference/plan/plan.ts'
 import type { RequestState, RoutingPlan } from '../../../inference/request/inference-request.ts'
+import { assertNotRejected } from '../../../inference/request/routing-rules.ts'
 import { explainDecision } from '../../../inference/routing/explain.ts'
 import type { HoldRequest } from '../../../ledger/ledger-state.ts'
 import { type AdmissionPreview, previewAdmission } from '../../../ledger/preview.ts'
@@ -73,6 +74,7 @@ async function dryRunRequest(
 ): Promise<DryRun> {
   const { request } = quoted
   const earlyError = captureError(() => {
+    assertNotRejected(request)
     assertRegionAllowed(request.keyContext.policy, request.region)
     const block = findBlock(request.hits ?? [])
     if (block) throw block

@@ -63,6 +63,7 @@ import { modelAliases } from './074-model-aliases.ts'
 import { modelLists } from './075-model-lists.ts'
 import { blockedEndUsers } from './076-blocked-end-users.ts'
 import { aliasTargets } from './077-alias-targets.ts'
+import { routingRules } from './078-routing-rules.ts'
 import { semanticCache } from './082-semantic-cache.ts'
 import { settingsLimits } from './083-settings-limits.ts'
 
@@ -134,6 +135,7 @@ export const migrations: Record<string, SchemaMigration> = {
   '075-model-lists': modelLists,
   '076-blocked-end-users': blockedEndUsers,
   '077-alias-targets': aliasTargets,
+  '078-routing-rules': routingRules,
   '082-semantic-cache': semanticCache,
   '083-settings-limits': settingsLimits,
 }
