@@ -15,6 +15,7 @@ import { pollVersions } from './gateway/shared-changes.ts'
 import { anchorChains } from './governance/audit/anchors.ts'
 import { deleteOldEntries } from './governance/audit/retention.ts'
 import { pruneIdempotencyKeys } from './http/idempotency-keys.ts'
+import { deleteExpiredEntries } from './inference/cache/semantic-store.ts'
 import { buildDetachedStatements } from './inference/settle/records.ts'
 import { maintainBackgroundResponses } from './inference/text/background-store.ts'
 import { sweepVideos } from './inference/video/sweep.ts'
@@ -115,6 +116,7 @@ export const jobs: readonly Job[] = [
   { name: 'clickhouse export', everyMs: exportMs, run: exportToClickHouse },
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
+  { name: 'semantic cache', everyMs: 5 * minuteMs, run: deleteExpiredSimilar },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
   { name: 'counts of limits', everyMs: hourMs, run: ({ limitCounts }) => limitCounts.deleteEnded() },
   { name: 'months', everyMs: hourMs, run: addMonths, singleNodeMs: null },
@@ -213,6 +215,10 @@ export async function exportToClickHouse(gateway: Gateway): Promise<RunResult> {
 
 async function evictExpiredReplies({ responseCache, clock }: Gateway): Promise<void> {
   responseCache.evictExpired(clock.now())
+}
+
+function deleteExpiredSimilar({ db, clock }: Gateway): Promise<void> {
+  return deleteExpiredEntries(db, isoNow(clock))
 }
 
 function publishDatasets({ rollUps, clock, settings }: Gateway): Promise<void> {

@@ -139,7 +139,7 @@ export async function openGateway(
     upstreams: createUpstreamServices(clock, metrics),
     ...createIdentity({ db, clock, vault, ...sharedState, settings: () => gateway.settings }),
     mailer: new Mailer(),
-    responseCache,
+    ...{ responseCache, semanticVectors: new ByteCache() },
     backgroundRuns: new BackgroundRuns(),
     videoTasks: new TaskPool(maxVideoTasks),
     delivery: { tasks: new TaskPool(maxDeliveryTasks), signal: new WakeSignal(deliveryDelayMs) },

@@ -10,6 +10,7 @@ const pages: Record<string, { errors?: number[] }> = {
   'end-users': {},
   routing: { errors: [408, 503] },
   'model-aliases': {},
+  'semantic-cache': {},
   'routing-rules': { errors: [403] },
 }
 
@@ -21,7 +22,7 @@ curl() { command curl -w '%{stderr}status %{http_code}\\n' "$@"; }
 describe('the commands of', () => {
   let server: TestServer
   beforeEach(async () => {
-    server = await startTestServer('sqlite')
+    server = await startTestServer('sqlite', { settings: 'semantic_cache: { model: sandbox/embedder }' })
   })
   afterEach(() => server.stop())
 

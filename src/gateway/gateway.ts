@@ -104,6 +104,8 @@ export interface Gateway {
   readonly upstreams: UpstreamServices
   /** The response cache of this node. */
   readonly responseCache: ByteCache
+  /** Decrypted vectors of the semantic cache. */
+  readonly semanticVectors: ByteCache
   /** Background responses in progress. */
   readonly backgroundRuns: BackgroundRuns
   /** Polls and downloads of video jobs, and their webhooks. */

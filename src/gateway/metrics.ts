@@ -20,6 +20,9 @@ let processMetrics: Registry | null = null
 
 const nanosPerUsd = 1e9
 
+/** How a lookup in the response cache ended: for an identical request, and after a miss for a similar one. */
+type CacheLookup = 'hit' | 'miss' | 'semantic_hit' | 'semantic_miss' | 'semantic_skipped'
+
 /** Labels are operation names, statuses and providers only, so that clients cannot increase their number. */
 export class Metrics {
   readonly #registry = new Registry()
@@ -59,7 +62,7 @@ export class Metrics {
 
   readonly #cacheLookups = new Counter({
     name: 'headgate_response_cache_requests_total',
-    help: 'Lookups in the response cache, by hit or miss.',
+    help: 'Lookups in the response cache, by hit or miss, and those by similarity after a miss.',
     labelNames: ['status'],
     registers: [this.#registry],
   })
@@ -296,7 +299,7 @@ export class Metrics {
     this.#interrupted.inc({ outcome }, count)
   }
 
-  recordCacheLookup(status: 'hit' | 'miss'): void {
+  recordCacheLookup(status: CacheLookup): void {
     this.#cacheLookups.inc({ status })
   }
 

@@ -13,6 +13,7 @@ import { dataRegions } from '../formats/vocabulary.ts'
 import { checkLimitSettings, limitSettings } from '../governance/limits/limit-settings.ts'
 import { type RecordKind, recordCeilings } from '../identity/ceilings.ts'
 import { identitySettings } from '../identity/identity-settings.ts'
+import { cacheSettings } from '../inference/cache/settings.ts'
 import { prioritySettings } from '../inference/rates/settings.ts'
 import { fusionSettings } from '../inference/routers/fusion-presets.ts'
 import { routerSettings } from '../inference/routers/settings.ts'
@@ -21,7 +22,6 @@ import { toAsciiHost } from '../platform/http/host-name.ts'
 import { usdAmount } from '../platform/money/money-schema.ts'
 import { secondsField, secretField } from '../platform/validation/setting-fields.ts'
 import { parseYaml, YamlError } from '../platform/validation/yaml.ts'
-import { promptCachingSettings, responseCacheSettings } from './cache-settings.ts'
 import { fileParserSettings } from './file-parser-settings.ts'
 import { requestLimits } from './request-limits.ts'
 
@@ -166,8 +166,7 @@ export const settingsFields = z.strictObject({
         .default(1024 ** 3),
     })
     .prefault({}),
-  prompt_caching: promptCachingSettings,
-  response_cache: responseCacheSettings,
+  ...cacheSettings,
   /** Delivery of finished requests to destinations. The bounds are those of one destination. */
   observability: z
     .strictObject({

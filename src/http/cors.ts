@@ -9,6 +9,7 @@ import type { Operation } from './operation.ts'
 const exposedHeaders = [
   'x-request-id, x-generation-id, x-headgate-dropped',
   'x-service-cache-status, x-service-cache-age, x-service-cache-ttl, x-service-cache-source-id',
+  'x-service-cache-mode, x-service-cache-similarity, x-service-cache-reason',
   'retry-after, x-should-retry, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset',
   'accept-ranges, content-range, etag, content-disposition, idempotent-replayed',
   'x-goog-upload-url, x-goog-upload-status, x-goog-upload-size-received',

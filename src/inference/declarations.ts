@@ -35,6 +35,23 @@ export const inferenceHeaders = z.object({
     .optional()
     .describe('How long the reply is cached, in seconds: 1 to 86400.'),
   'x-service-cache-clear': flag.describe('Deletes the cached reply and requests a new one.'),
+  'x-service-cache-mode': z
+    .string()
+    .optional()
+    .meta({ examples: ['exact', 'semantic'] })
+    .describe(
+      'With `semantic`, the reply to a request that differs only in the last text of the user may be returned, if the texts are similar.',
+    ),
+  'x-service-cache-scope': z
+    .string()
+    .optional()
+    .meta({ examples: ['key', 'workspace'] })
+    .describe('Whose replies the semantic cache may return; by default those of the same key.'),
+  'x-service-cache-threshold': z
+    .string()
+    .optional()
+    .meta({ examples: ['0.97'] })
+    .describe('The cosine similarity that the semantic cache requires: 0.5 to 1.'),
   'x-headgate-strict': flag.describe(
     'Rejects the request if a field would be dropped in translation to the provider.',
   ),

@@ -3,14 +3,13 @@ import type { MediaReply, MediaReplyContext, MediaWireFormat } from '../formats/
 import type { Gateway } from '../gateway/gateway.ts'
 import type { ByteCacheEntry } from '../platform/concurrency/byte-cache.ts'
 import { withSpan } from '../platform/tracing/span-recorder.ts'
+import { type CacheEntry, openEntry } from './cache/cache-entry.ts'
 import {
-  type CacheEntry,
+  buildHitCost,
   lookupCache,
-  openEntry,
   resolveCacheKey,
   settleHit,
   storeWhenSettled,
-  zeroCost,
 } from './cache/response-cache.ts'
 import { admit } from './hold/admit.ts'
 import { excludeUnfit } from './media/fit.ts'
@@ -69,16 +68,17 @@ async function replyFromCache<Call, Reply extends MediaReply>(
 }
 
 function buildHitContext<Call>(
-  { id, at }: MediaRequest<Call>,
+  request: MediaRequest<Call>,
   { target, provider }: CacheEntry<unknown>,
 ): MediaReplyContext {
+  const { id, at } = request
   return {
     id,
     created: Math.floor(at / 1000),
     model: target.model,
     provider,
     usage: zeroUsage,
-    cost: zeroCost,
+    cost: buildHitCost(request),
     metadata: null,
   }
 }

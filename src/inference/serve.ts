@@ -2,7 +2,9 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { yieldToEventLoop } from '../platform/time/time-slicer.ts'
 import { withSpan } from '../platform/tracing/span-recorder.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
-import { lookupCache, recordReply, resolveCacheKey } from './cache/response-cache.ts'
+import { recordReply } from './cache/record-reply.ts'
+import { lookupCache, resolveCacheKey } from './cache/response-cache.ts'
+import { lookupSimilar } from './cache/semantic-cache.ts'
 import { estimateSteps } from './estimate-steps.ts'
 import { explainError } from './explain/metadata.ts'
 import { recordIfBlocked } from './guard/block.ts'
@@ -89,11 +91,15 @@ async function replyWithText(gateway: Gateway, request: Routed<InferenceRequest>
   const cacheKey = resolveCacheKey(gateway, request)
   const stored = cacheKey && (await withSpan(request, 'cache lookup', lookupCache, gateway, cacheKey))
   if (stored) return replyFromCache(gateway, request, stored)
+  const similar = cacheKey?.semantic
+    ? await withSpan(request, 'semantic lookup', lookupSimilar, gateway, request, cacheKey)
+    : null
+  if (similar?.stored) return replyFromCache(gateway, request, similar.stored)
   const steps = request.work && (await estimateSteps(gateway, request, request.work))
   const hasFallbacks = request.options.fallbacks ?? request.plan.candidates[0]?.model.fallbacks
   const admitting = hasFallbacks ? admitOrFallBack<InferenceRequest> : admit<InferenceRequest>
   const admitted = await withSpan(request, 'admit', admitting, gateway, request, { steps })
   request.onAdmitted?.()
-  if (cacheKey) recordReply(gateway, request, cacheKey)
+  if (cacheKey) recordReply(gateway, request, cacheKey, similar)
   return request.content.stream ? replyStreamed(gateway, admitted) : replyWhole(gateway, admitted)
 }

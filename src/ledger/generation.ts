@@ -111,6 +111,7 @@ export function encodeOutcome(target: TargetColumns, charge: Charge, end: Genera
     end.nearest_limit ?? null,
     end.queued_ms ?? null,
     end.cache_breakpoints ?? 0,
+    end.cache_similarity ?? null,
   ]
 }
 

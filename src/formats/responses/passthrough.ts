@@ -33,9 +33,8 @@ import { mergeUsage } from './usage.ts'
 
 /** Gateway fields, including those of conversations the gateway stores; never sent upstream. */
 const gatewayFields = `models provider plugins route session_id usage preset fallbacks transforms debug trace
-  cache_enabled cache_ttl_seconds stop_server_tools_when previous_response_id conversation background`.split(
-  /\s+/,
-)
+  cache_enabled cache_ttl_seconds cache_mode cache_scope cache_threshold
+  stop_server_tools_when previous_response_id conversation background`.split(/\s+/)
 
 /** Fields this API adds to the format. Upstreams reject unknown fields, so these are losses. */
 const extensionFields =

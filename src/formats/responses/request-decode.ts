@@ -18,8 +18,8 @@ import { decodeToolChoice, decodeTools, listUnknownToolFields } from './tools.ts
 /** Fields read below, and fields of the gateway and of stored conversations, which other stages read. */
 const knownFields = new Set(
   `model models provider plugins route session_id stream stream_options usage preset fallbacks transforms debug
-  trace cache_control cache_enabled cache_ttl_seconds stop_server_tools_when modalities image_config
-  prompt_cache_key store input instructions max_output_tokens temperature
+  trace cache_control cache_enabled cache_ttl_seconds cache_mode cache_scope cache_threshold
+  stop_server_tools_when modalities image_config prompt_cache_key store input instructions max_output_tokens temperature
   top_p top_k min_p top_a seed stop repetition_penalty frequency_penalty presence_penalty top_logprobs text
   tools tool_choice parallel_tool_calls reasoning service_tier include truncation metadata user
   safety_identifier previous_response_id conversation background`.split(/\s+/),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { reasoningEfforts } from '../vocabulary.ts'
+import { cacheModes, cacheScopes, minCacheThreshold } from './cache-fields.ts'
 import { fallbacks } from './fallbacks.ts'
 import { plugin } from './plugins.ts'
 import { providerPreferences } from './preferences.ts'
@@ -44,6 +45,20 @@ export const sharedFields = {
     .max(86_400)
     .optional()
     .describe('Lifetime of a cached reply in seconds. Only in presets'),
+  cache_mode: z
+    .enum(cacheModes)
+    .optional()
+    .describe('Whether requests must be identical, or only similar (`semantic`). Only in presets'),
+  cache_scope: z
+    .enum(cacheScopes)
+    .optional()
+    .describe('Whose replies the semantic cache may return. Only in presets'),
+  cache_threshold: z
+    .number()
+    .min(minCacheThreshold)
+    .max(1)
+    .optional()
+    .describe('The similarity that the semantic cache requires. Only in presets'),
 }
 
 export const serviceTier = z.enum(['auto', 'default', 'fast', 'flex', 'priority', 'scale']).nullish()

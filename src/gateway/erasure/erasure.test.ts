@@ -89,7 +89,7 @@ describe.each(databaseKinds)('the erasure of an end user (%s)', (kind) => {
   }
 
   beforeAll(async () => {
-    server = await startTestServer(kind, { settings: 'response_cache: { enabled: true }' })
+    server = await startTestServer(kind, { settings: 'semantic_cache: { model: sandbox/embedder }' })
     server.clock.freeze('2028-03-10T11:00:00.000Z')
     const logging = { is_observability_io_logging_enabled: true }
     expect((await server.call('PATCH', '/workspaces/default', { body: logging })).status).toBe(200)
@@ -107,7 +107,8 @@ describe.each(databaseKinds)('the erasure of an end user (%s)', (kind) => {
     }
     server.clock.freeze('2028-03-12T10:00:00.000Z')
     await compactSegments(server.gateway)
-    const { body } = await chat(person, { 'x-service-cache': 'true', 'x-service-cache-ttl': '86400' })
+    const cached = { 'x-service-cache': 'true', 'x-service-cache-ttl': '86400' }
+    const { body } = await chat(person, { ...cached, 'x-service-cache-mode': 'semantic' })
     const feedback = { generation_id: body.id, category: 'other', comment: `of ${person}` }
     expect((await server.call('POST', '/generation/feedback', { body: feedback })).status).toBeLessThan(300)
     const conversation = await send('/v1/conversations', { model: undefined })
@@ -166,13 +167,14 @@ describe.each(databaseKinds)('the erasure of an end user (%s)', (kind) => {
       status: 'completed',
       completed_at: expect.any(String),
       counts: {
-        requests: 7,
+        requests: 8,
         contents: 7,
         feedback: 1,
         stored_responses: 1,
         conversations: 1,
         refused_requests: 1,
         limit_counters: 1,
+        similar_replies: 1,
         cached_replies: 1,
       },
     })
@@ -203,7 +205,7 @@ describe.each(databaseKinds)('the erasure of an end user (%s)', (kind) => {
   test('shows the requests under a pseudonym, before and after the day is rolled up again', async () => {
     const { pseudonym } = await read()
     const expected = new Map<unknown, unknown>([
-      [pseudonym, 7],
+      [pseudonym, 8],
       ['other', 5],
       [person, 1],
     ])
@@ -299,7 +301,7 @@ describe.each(databaseKinds)('the erasure of an end user (%s)', (kind) => {
       'end_user.erased',
       'end_user.erase',
     ])
-    expect(entries[1]?.changes).toContain('"requests":7')
+    expect(entries[1]?.changes).toContain('"requests":8')
     const hashes = [person, person, person, person, 'carol'].map(sha256)
     expect(entries.map(({ target_id }) => target_id)).toEqual(hashes)
   })

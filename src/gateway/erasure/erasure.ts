@@ -6,6 +6,7 @@ export const erasedKinds = [
   'stored_responses',
   'conversations',
   'videos',
+  'similar_replies',
   'undelivered_events',
   'refused_requests',
   'limit_counters',

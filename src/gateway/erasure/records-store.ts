@@ -110,6 +110,7 @@ export async function eraseRequests(
   await deleteOwned(tx, 'background_responses', organizationId, plan.responseIds)
   const conversations = await deleteOwned(tx, 'conversations', organizationId, plan.conversationIds)
   const videos = await deleteVideos(tx, ids)
+  const similar = await deleteOwned(tx, 'semantic_cache_entries', organizationId, ids)
   await deleteRows(tx, 'outbox_deliveries', 'event_id', ids)
   const events = await deleteRows(tx, 'outbox_events', 'id', ids)
   await renameInGenerations(tx, { name, pseudonym }, ids)
@@ -120,6 +121,7 @@ export async function eraseRequests(
     stored_responses: responses,
     conversations,
     videos,
+    similar_replies: similar,
     undelivered_events: events,
   }
 }
@@ -139,7 +141,7 @@ async function deleteRows(
 
 async function deleteOwned(
   tx: Db,
-  table: 'stored_responses' | 'background_responses' | 'conversations',
+  table: 'stored_responses' | 'background_responses' | 'conversations' | 'semantic_cache_entries',
   organizationId: string,
   ids: readonly string[],
 ): Promise<number> {

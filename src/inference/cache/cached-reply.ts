@@ -1,14 +1,14 @@
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
 import { buildReplyHeaders, buildStreamHeaders, sliceChunk } from '../reply/http-response.ts'
 import type { InferenceRequest, Routed } from '../request/inference-request.ts'
+import type { StoredReply } from './cache-entry.ts'
 import { replayEntry } from './response-cache.ts'
 
-/** Responds with the stored reply to an identical request. */
+/** Responds with the stored reply to an identical or similar request. */
 export async function replyFromCache(
   gateway: Gateway,
   request: Routed<InferenceRequest>,
-  stored: ByteCacheEntry,
+  stored: StoredReply,
 ): Promise<Response> {
   const { body, dropped, headers } = await replayEntry(gateway, request, stored)
   const allHeaders = { ...buildReplyHeaders(request, dropped), ...headers }

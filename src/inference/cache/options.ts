@@ -1,3 +1,9 @@
+import {
+  type CacheScope,
+  cacheModes,
+  cacheScopes,
+  minCacheThreshold,
+} from '../../formats/schema/cache-fields.ts'
 import { listServiceHeaders, readServiceHeader } from '../../formats/synonyms.ts'
 import type { EffectivePolicy } from '../../governance/policy/effective.ts'
 import { sha256 } from '../../platform/crypto/crypto.ts'
@@ -13,6 +19,15 @@ export interface CacheOptions {
   ttlSeconds: number
   /** Whether the stored reply is deleted first. */
   shouldRefresh: boolean
+  /** Null unless a reply to a similar request is good enough. */
+  semantic: SemanticOptions | null
+}
+
+/** The options of the semantic cache. */
+export interface SemanticOptions {
+  scope: CacheScope
+  /** The cosine similarity that a hit needs; null for that of the settings. */
+  threshold: number | null
 }
 
 const defaultSeconds = 300
@@ -31,7 +46,26 @@ export function parseCacheOptions(headers: Headers, preset: JsonObject | null): 
     enabled: allowed !== false && (requested ?? allowed === true),
     ttlSeconds: Math.min(Math.max(ttlSeconds, 1), maxSeconds),
     shouldRefresh: parseFlag(readServiceHeader(headers, 'cache-clear')) ?? false,
+    semantic: parseSemanticOptions(headers, preset),
   }
+}
+
+function parseSemanticOptions(headers: Headers, preset: JsonObject | null): SemanticOptions | null {
+  const read = <T extends string>(name: string, values: readonly T[], field: unknown): T | undefined =>
+    parseName(readServiceHeader(headers, name), values) ?? values.find((value) => value === field)
+  if (read('cache-mode', cacheModes, preset?.cache_mode) !== 'semantic') return null
+  const requested = Number.parseFloat(readServiceHeader(headers, 'cache-threshold') ?? '')
+  const threshold = Number.isNaN(requested) ? (asNumber(preset?.cache_threshold) ?? null) : requested
+  return {
+    scope: read('cache-scope', cacheScopes, preset?.cache_scope) ?? 'key',
+    threshold: threshold === null ? null : Math.min(Math.max(threshold, minCacheThreshold), 1),
+  }
+}
+
+/** Parses one of the values; undefined for anything else. */
+function parseName<T extends string>(text: string | null, values: readonly T[]): T | undefined {
+  const name = text?.trim().toLowerCase()
+  return values.find((value) => value === name)
 }
 
 /** Parses `true` or `false`; undefined for any other value. */
@@ -54,27 +88,35 @@ export interface CacheableRequest extends RequestState {
  * provider. The policy is part of it, so that a change of policy invalidates every entry.
  */
 export function computeCacheHash(request: CacheableRequest): string {
-  const { caller, format, content, region, httpRequest, options } = request
+  const { caller, content } = request
   const { call, body, verbatim } = content
-  const forwarded = format.wireFormat?.passthrough.headers ?? []
   const inputs = [
+    ...listCacheInputs(request),
+    // Null if no preset, path or other stage has changed the body: then the text below is enough.
+    body === verbatim?.body ? null : body,
+    verbatim ? null : call,
+  ]
+  const hash = sha256(`${JSON.stringify(inputs)}\n${stripWhitespace(verbatim?.text ?? '')}`)
+  return `${caller.organizationId} ${caller.key.id} ${hash}`
+}
+
+/** What a reply depends on besides the body of its request. */
+export function listCacheInputs(request: CacheableRequest): unknown[] {
+  const { format, content, region, httpRequest, options, keyContext } = request
+  const forwarded = format.wireFormat?.passthrough.headers ?? []
+  return [
     format.name,
-    call.stream,
+    content.call.stream,
     region,
     options.models,
     options.strict,
     forwarded.map((name) => httpRequest.headers.get(name)),
     request.presetId,
-    omitBudgets(request.keyContext.policy),
-    request.keyContext.defaultPlugins,
-    // Null if no preset, path or other stage has changed the body: then the text below is enough.
-    body === verbatim?.body ? null : body,
-    verbatim ? null : call,
+    omitBudgets(keyContext.policy),
+    keyContext.defaultPlugins,
     // What the client prefers is in the text.
     ...(request.rule ? [options.preferences] : []),
   ]
-  const hash = sha256(`${JSON.stringify(inputs)}\n${stripWhitespace(verbatim?.text ?? '')}`)
-  return `${caller.organizationId} ${caller.key.id} ${hash}`
 }
 
 /** Budgets do not affect a reply. */
@@ -83,7 +125,7 @@ function omitBudgets({ budgets: _, ...rules }: EffectivePolicy): Omit<EffectiveP
 }
 
 /** Removes whitespace between tokens. Not parsed, because that would make different numbers equal. */
-function stripWhitespace(json: string): string {
+export function stripWhitespace(json: string): string {
   let text = ''
   for (let at = 0; at < json.length; ) {
     const quote = json.indexOf('"', at)

@@ -1,20 +1,17 @@
 import { collectReply, type Reply, type ReplyEvent } from '../../formats/call/event.ts'
 import { replayEvents } from '../../formats/call/replay.ts'
 import { zeroUsage } from '../../formats/call/usage.ts'
-import type { ServedTier } from '../../formats/vocabulary.ts'
-import type { ReplyContext, ReplySummary } from '../../formats/wire-format.ts'
+import type { ReplyContext } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
-import type { UpstreamTarget } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
 import { buildSettlement, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
 import type { Statement } from '../../platform/db/batch.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
-import { estimateJsonLength } from '../../platform/json/long-json.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { completeHits } from '../guard/hits.ts'
-import { admitFree, buildUpstreamTarget } from '../hold/admit.ts'
+import { admitFree } from '../hold/admit.ts'
 import type { Awaitable } from '../reply/join-texts.ts'
 import { createTranscript } from '../reply/transcript.ts'
 import { createPipeline } from '../reply/transforms.ts'
@@ -29,8 +26,17 @@ import { forbidsRetention } from '../request/retention.ts'
 import { isVendorSdk } from '../request/vendor-sdk.ts'
 import { buildRecordStatements } from '../settle/records.ts'
 import { recordCachedReply } from '../settle/reply-span.ts'
-import { buildCost, encodeDropped, settle, tierOf, toFinishColumns } from '../settle/settle.ts'
+import { buildCost, encodeDropped, settle, toFinishColumns } from '../settle/settle.ts'
 import { processEvents, type WholeReply } from '../upstream/decode-reply.ts'
+import {
+  buildEntry,
+  type CacheEntry,
+  type CacheHit,
+  type CacheKey,
+  encodeEntry,
+  openEntry,
+  type StoredReply,
+} from './cache-entry.ts'
 import {
   type CacheableRequest,
   cacheHeader,
@@ -38,28 +44,7 @@ import {
   computeCacheHash,
   parseCacheOptions,
 } from './options.ts'
-import { ReplyRecorder } from './recorder.ts'
 import { deleteShared, findShared, storeShared } from './shared-responses.ts'
-
-/** The entry of a request that uses the response cache. */
-export interface CacheKey {
-  hash: string
-  ttlSeconds: number
-  shouldRefresh: boolean
-}
-
-/** A stored reply, without what is specific to one request. */
-export interface CacheEntry<R> {
-  /** The generation that produced it. */
-  sourceId: string
-  target: Omit<UpstreamTarget, 'pricing'>
-  /** Display name. */
-  provider: string
-  finish: ReplySummary['finishReasons'][number] | null
-  dropped: string[]
-  tier: ServedTier | null
-  reply: R
-}
 
 type TextEntry = CacheEntry<Reply>
 
@@ -69,9 +54,9 @@ export function resolveCacheKey(gateway: Gateway, request: CacheableRequest): Ca
   const { headers } = request.httpRequest
   const preset = request.presetId === null ? null : request.content.body
   if (!preset && !headers.has(cacheHeader) && !headers.has(cacheSynonym)) return null
-  const { enabled, ttlSeconds, shouldRefresh } = parseCacheOptions(headers, preset)
+  const { enabled, ...options } = parseCacheOptions(headers, preset)
   if (!enabled || forbidsRetention(request)) return null
-  return { hash: computeCacheHash(request), ttlSeconds, shouldRefresh }
+  return { hash: computeCacheHash(request), ...options }
 }
 
 /** A promise only if another node may have stored the reply. */
@@ -102,13 +87,6 @@ function countLookup({ metrics }: Gateway, stored: ByteCacheEntry | undefined): 
   return stored
 }
 
-/** Stores the reply to a request once it is settled as completed. */
-export function recordReply(gateway: Gateway, request: InferenceRequest, key: CacheKey): void {
-  const recorder = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
-  request.replyObservers = [...request.replyObservers, () => recorder.restart()]
-  storeWhenSettled(gateway, request, key, () => recorder.reply)
-}
-
 /** Stores a reply once its request is settled as completed. A failure to store must not fail the request. */
 export function storeWhenSettled(
   gateway: Gateway,
@@ -133,39 +111,12 @@ function buildMissHeaders({ ttlSeconds }: CacheKey): Record<string, string> {
   return { 'x-service-cache-status': 'MISS', 'x-service-cache-ttl': String(ttlSeconds) }
 }
 
-function buildEntry(
-  gateway: Gateway,
-  sourceId: string,
-  { candidate, upstreamWireFormat, dropped, summary }: SettledReply,
-  reply: unknown,
-): CacheEntry<unknown> | null {
-  if (!candidate) return null
-  return {
-    sourceId,
-    target: buildUpstreamTarget(gateway, candidate, upstreamWireFormat),
-    provider: candidate.endpoint.provider.name,
-    finish: summary?.finishReasons[0] ?? null,
-    dropped,
-    tier: tierOf(candidate, summary),
-    reply,
-  }
-}
-
-function writeEntry(
-  gateway: Gateway,
-  { hash, ttlSeconds }: CacheKey,
-  entry: CacheEntry<unknown> | null,
-): void {
-  const { responseCache, cluster, clock, settings } = gateway
-  const { entry_bytes } = settings.response_cache
-  // Estimated first: encoding a reply of many megabytes takes long.
-  if (!entry || estimateJsonLength(entry.reply, entry_bytes) > entry_bytes) return
-  const bytes = Buffer.from(JSON.stringify(entry))
-  if (bytes.length > entry_bytes) return
-  const at = clock.now()
-  const stored = { bytes, at, until: at + ttlSeconds * 1000 }
-  responseCache.set(hash, stored, settings.response_cache.bytes)
-  if (cluster.status.kind !== 'memory') storeShared(gateway, hash, stored)
+function writeEntry(gateway: Gateway, key: CacheKey, entry: CacheEntry<unknown> | null): void {
+  const { responseCache, cluster, settings } = gateway
+  const stored = entry && encodeEntry(gateway, key, entry, settings.response_cache.entry_bytes)
+  if (!stored) return
+  responseCache.set(key.hash, stored, settings.response_cache.bytes)
+  if (cluster.status.kind !== 'memory') storeShared(gateway, key.hash, stored)
 }
 
 /** A stored reply, encoded for a request. */
@@ -180,7 +131,7 @@ export interface CachedReply {
 export async function replayEntry(
   gateway: Gateway,
   request: Routed<InferenceRequest>,
-  stored: ByteCacheEntry,
+  stored: StoredReply,
 ): Promise<CachedReply> {
   const hit = openEntry<Reply>(stored)
   const { entry } = hit
@@ -201,26 +152,18 @@ function replayReply(request: InferenceRequest, { reply }: TextEntry): Awaitable
   return processEvents(replayEvents(reply), null, pipeline, request.format.replyCodec.replyLimits)
 }
 
-/** An entry that was found. */
-export interface CacheHit<R> extends Pick<ByteCacheEntry, 'at' | 'until'> {
-  entry: CacheEntry<R>
-}
-
-export function openEntry<R>({ bytes, at, until }: ByteCacheEntry): CacheHit<R> {
-  return { entry: JSON.parse(bytes.toString()), at, until }
-}
-
 /** Records a cache hit as a generation of its own, at no charge; returns the headers of its reply. */
 export async function settleHit(
   gateway: Gateway,
   request: Routed,
-  { entry, at, until }: CacheHit<unknown>,
+  hit: CacheHit<unknown>,
   extraStatements: readonly Statement[] = [],
 ): Promise<Record<string, string>> {
+  const { entry, at, until, similarity } = hit
   const admitted = await withSpan(request, 'admit', admitFree, gateway, request)
   await completeHits(gateway, request)
   recordCachedReply(request, entry.target)
-  const settlement = createSettlement(gateway, admitted, entry, extraStatements)
+  const settlement = createSettlement(gateway, admitted, hit, extraStatements)
   await withSpan(request, 'settle', settle, gateway, settlement, request)
   const now = gateway.clock.now()
   return {
@@ -228,10 +171,15 @@ export async function settleHit(
     'x-service-cache-age': String(Math.max(0, Math.floor((now - at) / 1000))),
     'x-service-cache-ttl': String(Math.max(0, Math.ceil((until - now) / 1000))),
     'x-service-cache-source-id': entry.sourceId,
+    ...(similarity !== undefined && {
+      'x-service-cache-mode': 'semantic',
+      'x-service-cache-similarity': similarity.toFixed(4),
+    }),
   }
 }
 
-export const zeroCost = buildCost(zeroCharge, null)
+/** The cost of a hit: nothing but the requests that were made on its behalf. */
+export const buildHitCost = ({ work }: RequestState) => buildCost(zeroCharge, null, work)
 
 function encodeWhole(
   request: InferenceRequest,
@@ -239,7 +187,11 @@ function encodeWhole(
   events: readonly ReplyEvent[],
 ): { body: JsonObject; finalBody: JsonObject } {
   const reply = { ...collectReply(events), usage: zeroUsage }
-  const body = request.format.replyCodec.encodeReply(reply, buildReplyContext(request, entry), zeroCost)
+  const body = request.format.replyCodec.encodeReply(
+    reply,
+    buildReplyContext(request, entry),
+    buildHitCost(request),
+  )
   return { body, finalBody: body }
 }
 
@@ -250,7 +202,7 @@ function encodeStream(
 ): { body: string[]; finalBody: JsonObject | null } {
   const writer = request.format.replyCodec.createWriter(buildReplyContext(request, entry))
   const texts = events.map((event) => writer.write(event))
-  texts.push(writer.end(zeroUsage, zeroCost))
+  texts.push(writer.end(zeroUsage, buildHitCost(request)))
   return { body: texts.filter((text) => text !== ''), finalBody: writer.finalBody }
 }
 
@@ -275,9 +227,10 @@ function buildReplyContext(
 function createSettlement(
   gateway: Gateway,
   request: Admitted,
-  { target, finish, dropped, tier, sourceId }: CacheEntry<unknown>,
+  { entry, similarity }: CacheHit<unknown>,
   extraStatements: readonly Statement[],
 ): Settlement {
+  const { target, finish, dropped, tier, sourceId } = entry
   const { draft, meteredIn } = request.hold
   const latency = Math.round(performance.now() - request.startedAt)
   const settled: SettledGeneration = {
@@ -292,9 +245,11 @@ function createSettlement(
       dropped: encodeDropped(dropped, [], request.options),
       service_tier: tier,
       response_cache_source_id: sourceId,
+      cache_similarity: similarity === undefined ? null : Math.round(similarity * 10_000),
     },
   }
-  const source = { error: null, summary: null, candidate: null }
+  request.work?.bill.markRecorded()
+  const source = { error: null, summary: null, candidate: null, lines: request.work?.bill.lines ?? [] }
   const records = buildRecordStatements(gateway, request, settled, source)
   const settlement = buildSettlement(settled, meteredIn, [...extraStatements, ...records])
   return { ...settlement, isShared: extraStatements.length > 0 }

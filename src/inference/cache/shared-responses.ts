@@ -42,10 +42,14 @@ export function deleteShared(gateway: Gateway, hash: string): void {
 
 const catalogHashes = new WeakMap<CatalogOverrides, string>()
 
+function nameOf(gateway: Gateway, hash: string): string {
+  return `response ${hashCatalog(gateway)} ${hash}`
+}
+
 /** Replies of another catalog may come from providers whose data policy has changed: they have other names. */
-function nameOf({ overrides }: Gateway, hash: string): string {
+export function hashCatalog({ overrides }: Gateway): string {
   const { providers, models } = overrides.declared
   const catalogHash = catalogHashes.get(overrides) ?? sha256(JSON.stringify([providers, models]))
   catalogHashes.set(overrides, catalogHash)
-  return `response ${catalogHash} ${hash}`
+  return catalogHash
 }

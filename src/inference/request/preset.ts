@@ -72,8 +72,10 @@ async function findUsablePreset(
 /** Fields that hold the parameters of the model as an object; they are merged field by field. */
 const nestedFields = ['generationConfig', 'options']
 
+/** Settings of the response cache, for which requests have headers. */
+const cacheFields = ['cache_enabled', 'cache_ttl_seconds', 'cache_mode', 'cache_scope', 'cache_threshold']
 /** Fields that only a preset may set: a request uses headers instead, or cannot set them. */
-const presetOnly = new Set(['preset', 'model', 'cache_enabled', 'cache_ttl_seconds'])
+const presetOnly = new Set(['preset', 'model', ...cacheFields])
 
 /** `@preset/slug`, `author/model@preset/slug`, or the field `preset`. */
 function parsePresetReference(body: JsonObject): NamedPreset | null {
@@ -155,7 +157,7 @@ const chatOnlyFields = new Set(['tool_choice', 'response_format'])
 
 const routingFields = new Set([
   ...['model', 'models', 'fallbacks', 'provider', 'plugins', 'route'],
-  ...['cache_enabled', 'cache_ttl_seconds'],
+  ...cacheFields,
 ])
 
 /** Creates a translation for formats that nest model parameters in a field; routing fields stay at the top level. */

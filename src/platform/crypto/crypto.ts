@@ -41,6 +41,21 @@ export class Vault {
     return `v1.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`
   }
 
+  /** Encrypts bytes, as `encrypt` does a text. */
+  encryptBytes(bytes: Uint8Array, context: string): Uint8Array {
+    const nonce = randomBytes(12)
+    const cipher = createCipheriv('aes-256-gcm', this.#encryptionKey, nonce).setAAD(Buffer.from(context))
+    const body = [cipher.update(bytes), cipher.final()]
+    return Buffer.concat([nonce, cipher.getAuthTag(), ...body])
+  }
+
+  decryptBytes(encrypted: Uint8Array, context: string): Buffer {
+    const decipher = createDecipheriv('aes-256-gcm', this.#encryptionKey, encrypted.subarray(0, 12))
+      .setAAD(Buffer.from(context))
+      .setAuthTag(encrypted.subarray(12, 28))
+    return Buffer.concat([decipher.update(encrypted.subarray(28)), decipher.final()])
+  }
+
   /** Encrypts a long text in chunks, as `encrypt` does a short one; yields to the event loop. */
   async encryptChunks(chunks: Iterable<string>, context: string): Promise<string> {
     const slicer = new TimeSlicer()

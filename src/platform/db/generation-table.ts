@@ -154,6 +154,8 @@ export const generationTable = {
   queued_ms: nullableCount('end'),
   /** Breakpoints for the provider's prompt cache that the gateway added. */
   cache_breakpoints: count('end'),
+  /** The similarity, in ten-thousandths, of the texts of a hit of the semantic cache and of its source. */
+  cache_similarity: nullableCount('end'),
   /** The ledger transaction that its cost is part of; null when it cost nothing. */
   posting_id: nullableText('ledger', { isEssential: true }),
   /** The time of settlement. */

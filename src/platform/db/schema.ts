@@ -99,6 +99,7 @@ export interface Schema {
   stored_item_ids: StoredItemIdTable
   conversations: ConversationTable
   conversation_items: ConversationItemTable
+  semantic_cache_entries: SemanticCacheEntryTable
   background_responses: BackgroundResponseTable
   video_jobs: VideoJobTable
   catalogue_edits: CatalogEditTable
@@ -1519,6 +1520,22 @@ export interface StoredItemIdTable {
 }
 
 /** A conversation that responses are added to. */
+/** A reply of the semantic cache. */
+export interface SemanticCacheEntryTable {
+  /** The generation that produced it. */
+  id: string
+  organization_id: string
+  workspace_id: string
+  /** A keyed hash, equal for requests that may share replies if their texts are similar. */
+  scope: string
+  created_at: string
+  expires_at: string
+  /** Encrypted: float32 numbers, little-endian, of length 1 as a vector. */
+  vector: Uint8Array
+  /** Encrypted JSON. */
+  reply: string
+}
+
 export interface ConversationTable {
   id: string
   organization_id: string

@@ -19,7 +19,15 @@ export const schema = { type: 'object', properties: { q: { type: 'string' } }, r
 /** Fields for routing, sessions, presets, the response cache and the form of the reply, read by the pipeline. */
 export const pipelineFields = [
   ...['model', 'models', 'provider', 'route', 'session_id', 'trace', 'stream', 'preset', 'fallbacks'],
-  ...['cache_enabled', 'cache_ttl_seconds', 'plugins', 'transforms'],
+  ...[
+    'cache_enabled',
+    'cache_ttl_seconds',
+    'cache_mode',
+    'cache_scope',
+    'cache_threshold',
+    'plugins',
+    'transforms',
+  ],
 ]
 
 export const unimplementedSamples = {

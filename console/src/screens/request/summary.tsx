@@ -30,7 +30,7 @@ export function Summary({ request, record }: SummaryProps) {
         <Server request={request} />
         <Fact label="Charged">
           <Money value={request.cost} />
-          {request.is_cached && ' (response cache)'}
+          {request.is_cached && ` (${describeCache(record)})`}
         </Fact>
         <Fact label="Tokens">{describeTokens(request)}</Fact>
         <Fact label="Duration">
@@ -65,6 +65,11 @@ export function Summary({ request, record }: SummaryProps) {
       </SimpleGrid>
     </Paper>
   )
+}
+
+function describeCache(record: SummaryProps['record']): string {
+  const similarity = record?.headgate.cache_similarity ?? null
+  return similarity === null ? 'response cache' : `semantic cache, similarity ${similarity}`
 }
 
 function describeTokens({ tokens_prompt, tokens_completion, tokens_cached }: LoggedRequest): string {

@@ -227,6 +227,8 @@ describeOnEachDatabase(
             guardrail_hits: [],
             lines: [],
             parent_id: null,
+            cache: null,
+            cache_similarity: null,
           },
         })
       })

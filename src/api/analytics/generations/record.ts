@@ -13,6 +13,7 @@ import { computeCost } from '../../../ledger/cost.ts'
 import { type BucketColumn, bucketColumns, readUsage } from '../../../ledger/generation.ts'
 import { chargeFlags, type GenerationTable } from '../../../platform/db/generation-table.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
+import { cacheFields, describeCache } from './cache-fields.ts'
 import { buildProviderResponses, type ProviderResponse, providerResponse } from './provider-responses.ts'
 
 export type GenerationRow = Selectable<GenerationTable>
@@ -102,6 +103,7 @@ const detailsRecord = z
       .array(lineRecord)
       .describe('The bill of a request with plugins or server tools; their sum is `total_cost`.'),
     parent_id: text.describe('The generation on whose behalf this request was made.'),
+    ...cacheFields,
   })
   .meta({ id: 'GenerationDetails' })
   .describe('An extension: details that only this server reports.')
@@ -341,5 +343,6 @@ function toDetails(
     billed_units: readUnits(row),
     dropped: row.dropped === null ? [] : JSON.parse(row.dropped),
     guardrail_hits: hits.map(toHitRecord),
+    ...describeCache(row),
   }
 }

@@ -26,6 +26,10 @@ const wrongEverywhere: Wrong[] = [
   [{ cache_ttl_seconds: 0 }, 'cache_ttl_seconds'],
   [{ cache_ttl_seconds: 86_401 }, 'cache_ttl_seconds'],
   [{ cache_ttl_seconds: 1.5 }, 'cache_ttl_seconds'],
+  [{ cache_mode: 'fuzzy' }, 'cache_mode'],
+  [{ cache_scope: 'organization' }, 'cache_scope'],
+  [{ cache_threshold: 0.49 }, 'cache_threshold'],
+  [{ cache_threshold: 1.01 }, 'cache_threshold'],
 
   [{ plugins: {} }, 'plugins'],
   [{ plugins: ['web'] }, 'plugins.0'],

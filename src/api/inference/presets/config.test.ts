@@ -23,6 +23,9 @@ const keptEverywhere = {
   top_k: 40,
   cache_enabled: false,
   cache_ttl_seconds: 86_400,
+  cache_mode: 'semantic',
+  cache_scope: 'workspace',
+  cache_threshold: 0.97,
 }
 
 const droppedEverywhere = {

@@ -67,6 +67,7 @@ import { routingRules } from './078-routing-rules.ts'
 import { priorities } from './079-priorities.ts'
 import { erasures } from './080-erasures.ts'
 import { promptCaching } from './081-prompt-caching.ts'
+import { semanticCache } from './082-semantic-cache.ts'
 import { settingsLimits } from './083-settings-limits.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
@@ -141,5 +142,6 @@ export const migrations: Record<string, SchemaMigration> = {
   '079-priorities': priorities,
   '080-erasures': erasures,
   '081-prompt-caching': promptCaching,
+  '082-semantic-cache': semanticCache,
   '083-settings-limits': settingsLimits,
 }
