@@ -44,8 +44,8 @@ describe('the documents', () => {
     expect(links.flat().filter(({ file, target }) => !existsSync(join(dirname(file), target)))).toEqual([])
   })
 
-  test('docs/README.md lists every page once; providers and destinations have an index of their own', async () => {
-    const indexes = ['providers', 'destinations']
+  test('docs/README.md lists every page once; some folders have an index of their own', async () => {
+    const indexes = ['providers', 'destinations', 'coming-from']
     const patterns = ['*.md', 'formats/*.md', 'internals/*.md', ...indexes.map((name) => `${name}/README.md`)]
     const pages = patterns.flatMap((pattern) => [...new Glob(pattern).scanSync('docs')])
     expect((await linksOf('docs/README.md')).filter((target) => !target.startsWith('..')).sort()).toEqual(
