@@ -74,7 +74,7 @@ describe('the summary of a benchmark', () => {
       'memory of an open stream: missed by 30.00 KB (100 %)',
       'first token later than direct, p50: met (50 % to spare)',
     ])
-    expect(verdicts).toHaveLength(15)
+    expect(verdicts).toHaveLength(16)
   })
 
   test('describes Headgate with what was measured, and nothing else', () => {

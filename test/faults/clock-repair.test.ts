@@ -9,7 +9,7 @@ import { loadMetersForDay } from '../../src/ledger/meter-days.ts'
 import { closeDb, type Db, migrate, openDb } from '../../src/platform/db/db.ts'
 import { migrateOffline } from '../../src/platform/db/migrate/offline.ts'
 import { createDatabase, type TestDatabase } from '../support/databases.ts'
-import { blankGeneration } from '../support/generations.ts'
+import { readBlankGeneration } from '../support/generations.ts'
 import { type DatabaseKind, databaseKinds } from '../support/harness.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-clock-repair-'))
@@ -40,10 +40,7 @@ async function leaveOldRecords(db: Db, { rolled, unrolled }: { rolled: number; u
     .execute()
   const owner = { organization_id: 'org', workspace_id: 'w', key_id: 1, user_id: 'u' }
   const cost = { cost_nanos: 1n, hold_nanos: 5n, posting_id: 'post' }
-  // Without the columns of later versions.
-  const { billed_units, routing_plan_id, dispatch_ms, nearest_limit, tags, queued_ms, ...oldColumns } =
-    blankGeneration
-  const row = { ...oldColumns, ...owner, ...cost, created_at: at, ended_at: at }
+  const row = { ...(await readBlankGeneration(db)), ...owner, ...cost, created_at: at, ended_at: at }
   await db
     .insertInto('generations')
     .values(ids.map((id) => ({ ...row, id })))

@@ -6,6 +6,7 @@ import { declaredModel, type ModelDeclaration } from '../../src/catalog/declared
 import type { DataRegion } from '../../src/formats/vocabulary.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
 import { computeEffectivePolicy } from '../../src/governance/policy/effective.ts'
+import { ProviderRates } from '../../src/inference/rates/provider-rates.ts'
 import { RequestContent } from '../../src/inference/request/content.ts'
 import { formats } from '../../src/inference/request/formats.ts'
 import type { InferenceRequest } from '../../src/inference/request/inference-request.ts'
@@ -78,7 +79,7 @@ export function buildFakeGateway(catalog: Catalog, clock: Clock, random: () => n
     routing,
     benchmarks,
     settings,
-    upstreams: { exchanges: new Set() },
+    upstreams: { exchanges: new Set(), rates: new ProviderRates() },
   }
   return gateway as unknown as FakeGateway
 }

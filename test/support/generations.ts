@@ -42,6 +42,14 @@ export const blankGeneration: Omit<
 }
 
 /** A row as a settlement has it. */
+/** The columns of a generation that the schema of a database has, which may be that of an earlier version. */
+export async function readBlankGeneration(db: Db): Promise<typeof blankGeneration> {
+  const tables = await db.introspection.getTables()
+  const columns = new Set(tables.find(({ name }) => name === 'generations')?.columns.map(({ name }) => name))
+  const known = Object.entries(blankGeneration).filter(([name]) => columns.has(name))
+  return Object.fromEntries(known) as typeof blankGeneration
+}
+
 export function toGenerationRecord(row: Readonly<Record<string, unknown>>): GenerationRecord {
   const draft = Object.fromEntries(draftColumns.map((column) => [column, row[column]]))
   const values = outcomeColumns.map((column) => row[column])

@@ -143,7 +143,7 @@ function describeDelay({ waitedMs, passedOver }: RateDelay, priority: Priority):
 /** Of breakpoints that the gateway added, and of what the provider's prompt cache saved; null without both. */
 function describePromptCaching({ translation, cacheSavings }: Attempts): PipelineStage | null {
   const breakpoints = translation?.cacheBreakpoints ?? 0
-  if (breakpoints === 0 && cacheSavings === undefined) return null
+  if (breakpoints === 0 && !cacheSavings) return null
   return {
     type: 'prompt_caching',
     name: 'prompt_caching',

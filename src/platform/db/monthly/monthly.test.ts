@@ -5,7 +5,7 @@ import {
   createMigratedDatabase,
   type TestDatabase,
 } from '../../../../test/support/databases.ts'
-import { blankGeneration } from '../../../../test/support/generations.ts'
+import { readBlankGeneration } from '../../../../test/support/generations.ts'
 import { databaseKinds } from '../../../../test/support/harness.ts'
 import { deleteOldGenerations } from '../../../analytics/rollups/retention.ts'
 import { newTimeOrderedHex } from '../../crypto/ids.ts'
@@ -35,15 +35,12 @@ function idAt(time: number): string {
 }
 
 /** As every version inserts them. */
-/** Without the columns of later versions. */
-const { tags: _tags, ...oldColumns } = blankGeneration
-
 async function insert(db: Db, id: string, endedAt = now): Promise<void> {
   const time = new Date(endedAt).toISOString()
   await db
     .insertInto('generations')
     .values({
-      ...oldColumns,
+      ...(await readBlankGeneration(db)),
       ...{ id, organization_id: 'org_1', workspace_id: 'ws', key_id: 1 },
       ...{ created_at: time, ended_at: time },
     })
