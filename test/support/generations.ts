@@ -9,6 +9,7 @@ import {
 import { buildContentStatement } from '../../src/ledger/generation-contents.ts'
 import { sha256 } from '../../src/platform/crypto/crypto.ts'
 import { newTimeOrderedHex } from '../../src/platform/crypto/ids.ts'
+import type { Db } from '../../src/platform/db/db.ts'
 import { emptyGeneration, type GenerationTable } from '../../src/platform/db/generation-table.ts'
 import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { isoNow } from '../../src/platform/time/clock.ts'
