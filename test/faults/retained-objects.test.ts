@@ -18,7 +18,7 @@ const classes = [
   ...['Promise', 'Timeout', 'Generator', 'AsyncGenerator', 'AsyncFunctionGenerator', 'JSLexicalEnvironment'],
   ...['Function', 'AsyncFunction', 'Map', 'Set', 'DOMException', 'Error', 'IncomingMessage', 'Uint8Array'],
 ]
-const maxCollections = 20
+const maxCollections = 60
 
 let server: TestServer
 let target: Target
