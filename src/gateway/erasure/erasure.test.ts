@@ -305,6 +305,31 @@ describe.each(databaseKinds)('the erasure of an end user (%s)', (kind) => {
     const hashes = [person, person, person, person, 'carol'].map(sha256)
     expect(entries.map(({ target_id }) => target_id)).toEqual(hashes)
   })
+
+  test.each([
+    "o'brien",
+    '100%_x',
+    'a/b',
+    '%2F',
+    'a\\b',
+    ' padded ',
+    'line\nbreak',
+    '\u2028',
+    'e\u0301',
+    'x'.repeat(256),
+  ])('reaches a name as a client sent it: %j', async (name) => {
+    const { body } = await chat(name)
+    server.clock.advance(1000)
+    const { status, body: erased } = await erase(name)
+    expect({ status, erased }).toMatchObject({ status: 202 })
+    await run()
+    const row = await db()
+      .selectFrom('generations')
+      .select('external_user')
+      .where('id', '=', body.id)
+      .executeTakeFirstOrThrow()
+    expect(row.external_user).toBe(erased.data.pseudonym)
+  })
 })
 
 describe.each(databaseKinds)('an erasure that is interrupted (%s)', (kind) => {

@@ -165,7 +165,9 @@ describeOnEachDatabase(
       const body = { name: 'ways', allowed_models: ['@way-1'] }
       const guardrail = await call('POST', '/guardrails', body)
       const { key, data } = (await call('POST', '/keys', { name: 'ways' })).body
-      await call('POST', `/guardrails/${guardrail.body.data.id}/assignments/keys`, { key_hashes: [data.hash] })
+      await call('POST', `/guardrails/${guardrail.body.data.id}/assignments/keys`, {
+        key_hashes: [data.hash],
+      })
       const startedAt = performance.now()
       expect((await ask('sandbox/reasoner', {}, key)).status).toBe(403)
       expect((await ask('sandbox/echo', {}, key)).status).toBe(200)
