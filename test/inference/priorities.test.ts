@@ -47,6 +47,7 @@ function buildSettings(first: string, second: string): string {
       'explained',
       'refused',
       'aborts',
+      'gone',
       'bounds',
       'share',
       'order',
@@ -281,6 +282,26 @@ describeWithUpstreams(
       expect(bench().first.requests).toHaveLength(7)
       // It has counted nothing.
       await sendOk('aborts', 'high', 3)
+    })
+
+    test('one whose client disconnects while its room is taken has used nothing of the rate', async () => {
+      const { cluster } = bench().server.gateway
+      const take = cluster.take.bind(cluster)
+      const client = new AbortController()
+      cluster.take = async (name, ...rest) => {
+        const taken = await take(name, ...rest)
+        if (name.startsWith('rate ')) {
+          client.abort()
+          // Until the server has noticed.
+          await Bun.sleep(300)
+        }
+        return taken
+      }
+      await send('gone', 'high', { signal: client.signal }).catch(() => null)
+      await expectNoHolds()
+      cluster.take = take
+      expect(bench().first.requests).toHaveLength(0)
+      await sendOk('gone', 'high', 10)
     })
 
     test('a queue is bounded, a key has a share of it, and a higher priority displaces a lower one', async () => {
