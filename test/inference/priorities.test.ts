@@ -288,20 +288,24 @@ describeWithUpstreams(
       const { cluster } = bench().server.gateway
       const take = cluster.take.bind(cluster)
       const client = new AbortController()
-      cluster.take = async (name, ...rest) => {
-        const taken = await take(name, ...rest)
-        if (name.startsWith('rate ')) {
-          client.abort()
-          // Until the server has noticed.
-          await Bun.sleep(300)
-        }
+      const init = { signal: client.signal }
+      await sendOk('gone', 'low', 7)
+      const sending = [send('gone', 'low', init)]
+      await waitForQueue(1)
+      cluster.take = async (name, ...terms) => {
+        const taken = await take(name, ...terms)
+        if (!name.startsWith('rate endpoint ')) return taken
+        client.abort()
+        // Then the server has noticed.
+        await waitForQueue(0)
         return taken
       }
-      await send('gone', 'high', { signal: client.signal }).catch(() => null)
+      sending.push(send('gone', 'high', init))
+      await Promise.allSettled(sending)
       await expectNoHolds()
       cluster.take = take
-      expect(bench().first.requests).toHaveLength(0)
-      await sendOk('gone', 'high', 10)
+      expect(bench().first.requests).toHaveLength(7)
+      await sendOk('gone', 'high', 3)
     })
 
     test('a queue is bounded, a key has a share of it, and a higher priority displaces a lower one', async () => {
