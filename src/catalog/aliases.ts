@@ -81,12 +81,14 @@ export async function loadRuleExpansion(
 ): Promise<(rules: string[] | null) => string[] | null> {
   const rows = await listUsableAliases(db, place)
   const byRule = new Map(rows.map(({ name, rules }) => [toAliasRule(name), JSON.parse(rules) as string[]]))
-  const expand = (rules: readonly string[], followed: ReadonlySet<string>): string[] =>
-    rules.flatMap((rule) => {
-      if (!isAliasRule(rule)) return [rule]
-      return followed.has(rule) ? [] : expand(byRule.get(rule) ?? [], new Set([...followed, rule]))
-    })
-  return (rules) => rules && [...new Set(expand(rules, new Set()))]
+  return (rules) => rules && expandRules(rules, byRule)
+}
+
+/** Expands each alias once, however many others name it: the number of ways to it can double with each alias. */
+function expandRules(rules: readonly string[], byRule: ReadonlyMap<string, readonly string[]>): string[] {
+  const open = new Set(rules)
+  for (const rule of open) if (isAliasRule(rule)) for (const next of byRule.get(rule) ?? []) open.add(next)
+  return [...open].filter((rule) => !isAliasRule(rule))
 }
 
 /** The first of these rules that names no alias of the place. */

@@ -24,8 +24,10 @@ export interface ResolvedNames {
   splits?: readonly SplitChoice[]
 }
 
-/** An alias whose targets are aliases is followed this far. */
-const maxDepth = 5
+/** An alias whose targets are aliases is followed this far: so many aliases, the first included. */
+export const maxAliasDepth = 5
+/** Models that expired are replaced so often. */
+const maxReplacements = 5
 
 /** Models that one name stands for, and that a request then tries. */
 export const maxAliasModels = 20
@@ -106,7 +108,7 @@ function followAlias(context: NameContext, alias: ModelAlias, { models, splits, 
   for (const target of listTargets(context, alias, splits)) {
     if (models.length === maxAliasModels) return
     const next = followed.has(target) ? undefined : context.aliases?.get(target)
-    if (next && followed.size < maxDepth) {
+    if (next && followed.size < maxAliasDepth) {
       const isFirst = models.length === 0
       const nested = { models, splits: isFirst ? splits : null, followed: new Set([...followed, target]) }
       followAlias(context, next, nested)
@@ -130,7 +132,7 @@ function listTargets(
 /** The replacement of a model after its expiration, as long as the catalog has it. */
 function replaceExpired(context: NameContext, name: string): string[] | undefined {
   let current = name
-  for (let depth = 0; depth < maxDepth; depth++) {
+  for (let depth = 0; depth < maxReplacements; depth++) {
     const retiring = context.catalog.retiring.get(current)
     if (!retiring || !hasExpired(context, retiring.expiresAt)) break
     if (!findModelOrRouter(context.catalog, retiring.replacement)) break

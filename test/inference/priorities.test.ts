@@ -47,6 +47,7 @@ function buildSettings(first: string, second: string): string {
       'explained',
       'refused',
       'aborts',
+      'gone',
       'bounds',
       'share',
       'order',
@@ -281,6 +282,30 @@ describeWithUpstreams(
       expect(bench().first.requests).toHaveLength(7)
       // It has counted nothing.
       await sendOk('aborts', 'high', 3)
+    })
+
+    test('one whose client disconnects while its room is taken has used nothing of the rate', async () => {
+      const { cluster } = bench().server.gateway
+      const take = cluster.take.bind(cluster)
+      const client = new AbortController()
+      const init = { signal: client.signal }
+      await sendOk('gone', 'low', 7)
+      const sending = [send('gone', 'low', init)]
+      await waitForQueue(1)
+      cluster.take = async (name, ...terms) => {
+        const taken = await take(name, ...terms)
+        if (!name.startsWith('rate endpoint ')) return taken
+        client.abort()
+        // Then the server has noticed.
+        await waitForQueue(0)
+        return taken
+      }
+      sending.push(send('gone', 'high', init))
+      await Promise.allSettled(sending)
+      await expectNoHolds()
+      cluster.take = take
+      expect(bench().first.requests).toHaveLength(7)
+      await sendOk('gone', 'high', 3)
     })
 
     test('a queue is bounded, a key has a share of it, and a higher priority displaces a lower one', async () => {

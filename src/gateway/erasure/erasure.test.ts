@@ -146,6 +146,8 @@ describe.each(databaseKinds)('the erasure of an end user (%s)', (kind) => {
   test('later requests are kept, and an interrupted run is continued', async () => {
     server.clock.advance(1000)
     expect((await chat(person)).reply.status).toBe(200)
+    // Counts are written within a second: here, before a pass rather than between two.
+    await server.gateway.limitCounts.write()
     const { rollUps } = server.gateway
     const original = rollUps.renameEndUser.bind(rollUps)
     rollUps.renameEndUser = () => Promise.reject(new Error('killed'))
@@ -304,6 +306,31 @@ describe.each(databaseKinds)('the erasure of an end user (%s)', (kind) => {
     expect(entries[1]?.changes).toContain('"requests":8')
     const hashes = [person, person, person, person, 'carol'].map(sha256)
     expect(entries.map(({ target_id }) => target_id)).toEqual(hashes)
+  })
+
+  test.each([
+    "o'brien",
+    '100%_x',
+    'a/b',
+    '%2F',
+    'a\\b',
+    ' padded ',
+    'line\nbreak',
+    '\u2028',
+    'e\u0301',
+    'x'.repeat(256),
+  ])('reaches a name as a client sent it: %j', async (name) => {
+    const { body } = await chat(name)
+    server.clock.advance(1000)
+    const { status, body: erased } = await erase(name)
+    expect({ status, erased }).toMatchObject({ status: 202 })
+    await run()
+    const row = await db()
+      .selectFrom('generations')
+      .select('external_user')
+      .where('id', '=', body.id)
+      .executeTakeFirstOrThrow()
+    expect(row.external_user).toBe(erased.data.pseudonym)
   })
 })
 

@@ -3,8 +3,9 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
+import { mayLookUp } from '../hold/admit.ts'
 import { addNestedRequest, type NestedRequestLine } from '../hold/bill-line.ts'
-import type { InferenceRequest, RequestState } from '../request/inference-request.ts'
+import type { InferenceRequest, RequestState, Routed } from '../request/inference-request.ts'
 import { requireWork } from '../request/work.ts'
 import { embedText } from '../stages/embed-text.ts'
 import type { SemanticOptions } from './options.ts'
@@ -34,7 +35,7 @@ interface LookupTerms {
 /** Looks for the reply to a similar request. A failure is a miss. */
 export async function lookupSimilar(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: Routed<InferenceRequest>,
   { semantic, shouldRefresh }: LookupTerms,
 ): Promise<SemanticLookup | null> {
   if (!semantic) return null
@@ -46,12 +47,13 @@ export async function lookupSimilar(
 
 async function findSimilar(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: Routed<InferenceRequest>,
   options: SemanticOptions,
   shouldRefresh: boolean,
 ): Promise<SemanticLookup> {
   const query = buildSemanticQuery(gateway, request, options)
   if (typeof query === 'string') return skip(query)
+  if (!(await mayLookUp(gateway, request))) return skip('embedding_failed')
   const vector = await embed(gateway, request, query)
   if (!vector) return skip('embedding_failed')
   const slot = { scope: query.scope, vector }

@@ -16,7 +16,7 @@ import type { Admitted, PlacedHold, RequestState, Routed, RoutingPlan } from '..
 import type { Candidate } from '../routing/candidate.ts'
 import { pricingOf } from '../routing/endpoint-price.ts'
 import type { Exclusion } from '../routing/prepare.ts'
-import { type Admission, admitWithinLimits } from './declared-limits.ts'
+import { type Admission, admitWithinLimits, hasRoomForFree } from './declared-limits.ts'
 import { holdGraceMs } from './extension.ts'
 import { limitError } from './limit-error.ts'
 import { estimateUse, freeUse } from './measured-use.ts'
@@ -89,6 +89,17 @@ export async function admitFree<R extends RequestState>(
   const place = () => placeHold(gateway, request, { size, estimate })
   request.hold = await admitWithinLimits(gateway, request, () => ({ use: freeUse, place }))
   return request as Admitted<R>
+}
+
+/**
+ * Counts a request before something is paid for its lookup; throws beyond the rate limit. False if the declared limits
+ * leave no room for a hit: its admission will say why.
+ */
+export async function mayLookUp(gateway: Gateway, request: Routed): Promise<boolean> {
+  const counted = request.isRateCounted ? undefined : enforceRateLimit(gateway, request)
+  if (counted) await counted
+  request.isRateCounted = true
+  return !request.keyContext.declaredLimits || (await hasRoomForFree(gateway, request))
 }
 
 interface HoldTerms extends AdmitOptions {

@@ -8,7 +8,7 @@ import type { PlacedHold, RequestState, Routed, RoutingPlan } from '../request/i
 import type { Candidate } from '../routing/candidate.ts'
 import { limitError, shortfallError } from './limit-error.ts'
 import { LimitReservation, type Shortfall } from './limit-reservation.ts'
-import { type MeasuredUse, measureUse } from './measured-use.ts'
+import { freeUse, type MeasuredUse, measureUse } from './measured-use.ts'
 import { buildRateHeaders } from './rate-headers.ts'
 import type { RequestLimits, Spending } from './spending.ts'
 
@@ -120,6 +120,18 @@ function reserve(
   // What a plugin or tool requests is part of the request that it works for.
   const own = isNested ? { ...use, requests: 0, concurrent_requests: 0 } : use
   return LimitReservation.reserve(limitCounts, counted, own, at)
+}
+
+/** Whether the declared limits leave room for a request that costs nothing. Nothing stays reserved. */
+export async function hasRoomForFree(gateway: Gateway, request: Routed): Promise<boolean> {
+  const limits = resolveLimits(request, request.plan)
+  if (!limits) return true
+  const applied = limits.applied.filter(({ isPartial }) => !isPartial)
+  const use = { ...freeUse, concurrent_requests: 1 }
+  const reservation = await reserve(gateway, request, { ...limits, applied }, use)
+  if (!(reservation instanceof LimitReservation)) return false
+  await reservation.release()
+  return true
 }
 
 function findApplied({ applied }: RequestLimits, { subject }: Limit): AppliedLimit | undefined {

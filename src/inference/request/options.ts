@@ -67,6 +67,21 @@ export interface RoutedModel {
   models: readonly string[]
 }
 
+/** The options of a request that a stage makes for another one, to a model that the client has not named. */
+export function createStageOptions(options: RequestOptions, model: string): RequestOptions {
+  const { requested: _name, notices: _notices, splits: _splits, routed: _routed, ...others } = options
+  const { data_collection, zdr } = options.preferences
+  return {
+    ...others,
+    models: [model],
+    preferences: { data_collection, zdr },
+    strict: false,
+    wantsMetadata: false,
+    attempts: null,
+    fallbacks: null,
+  }
+}
+
 const untagged: RequestTags = { tags: noTags, droppedTags: noTags }
 
 /** Bounds the models that one request can try. */

@@ -7,7 +7,7 @@ import type { RequestOptions } from './options.ts'
 import { describeRequest } from './rule-facts.ts'
 
 /** A request that counts what is read of it. */
-function countReads() {
+function countReads(model = 'acme/big') {
   const reads = { call: 0, promptTokens: 0, tags: 0 }
   const call: ModelCall = {
     messages: [
@@ -34,7 +34,7 @@ function countReads() {
     },
   } as MeasuredContent
   const options = {
-    models: ['acme/big'],
+    models: [model],
     user: null,
     get tags() {
       reads.tags++
@@ -62,4 +62,10 @@ test('what takes work is computed once, and only if a condition reads it', () =>
   for (let count = 0; count < 3; count++) expect(evaluate(`language == 'de' && images == 0`)).toBe(true)
   expect(reads.call).toBe(2)
   expect(evaluate(`'web__search' in tools && 'code_interpreter' in tools && uses_tools`)).toBe(true)
+})
+
+test('a model of millions of characters costs conditions no more than the longest name', () => {
+  const { facts } = countReads('m'.repeat(10_000_000))
+  expect(facts.model).toHaveLength(256)
+  expect(compileRuleCondition(`model.startsWith('mmm')`).test(facts)).toBe(true)
 })

@@ -6,6 +6,9 @@ import { detectLanguage } from '../../platform/text/language.ts'
 import type { MeasuredContent, RequestFormat } from './inference-request.ts'
 import type { RequestOptions } from './options.ts'
 
+/** Names of models are shorter. Conditions search it, and a request can have millions of characters there. */
+const maxModelLength = 256
+
 /** What is known of a request before it is routed. */
 export interface RuledRequest {
   caller: Caller
@@ -24,7 +27,7 @@ export function describeRequest(request: RuledRequest): RuleFacts {
   const { tools, language, images, inputTokens } = createContentFacts(content)
   const tags = once(() => toTagMap(options.tags))
   return {
-    model: options.models[0] ?? '',
+    model: (options.models[0] ?? '').slice(0, maxModelLength),
     operation: format.task,
     stream: content.stream,
     get tags() {

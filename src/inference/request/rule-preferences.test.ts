@@ -64,6 +64,24 @@ test.each<[string, ProviderPreferences, ProviderPreferences, ProviderPreferences
   ],
   ['no fallbacks stays', { allow_fallbacks: false }, { allow_fallbacks: true }, { allow_fallbacks: false }],
   [
+    'prompts that must not be cached at the provider stay so',
+    { prompt_caching: false },
+    { prompt_caching: true },
+    { prompt_caching: false },
+  ],
+  [
+    'prompts are not cached where the rule says so',
+    { prompt_caching: true },
+    { prompt_caching: false },
+    { prompt_caching: false },
+  ],
+  [
+    'null in the rule says nothing',
+    { only: ['alpha'], ignore: ['beta'], quantizations: ['fp8'], zdr: true },
+    { only: null, ignore: null, quantizations: null, zdr: null },
+    { only: ['alpha'], ignore: ['beta'], quantizations: ['fp8'], zdr: true },
+  ],
+  [
     'parameters stay required',
     { require_parameters: true },
     { require_parameters: false },

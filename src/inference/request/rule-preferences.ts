@@ -12,7 +12,7 @@ export function combinePreferences(
   rule: ProviderPreferences,
   providers: ProviderNames,
 ): ProviderPreferences {
-  const combined: ProviderPreferences = { ...sent, ...rule }
+  const combined: ProviderPreferences = { ...sent, ...omitNull(rule) }
   if (sent.only && rule.only) combined.only = intersectNames(sent.only, rule.only, providers)
   if (sent.ignore && rule.ignore) combined.ignore = [...new Set([...sent.ignore, ...rule.ignore])]
   if (sent.quantizations && rule.quantizations)
@@ -20,9 +20,15 @@ export function combinePreferences(
   if (sent.data_collection === 'deny') combined.data_collection = 'deny'
   for (const name of ['zdr', 'enforce_distillable_text', 'require_parameters'] as const)
     if (sent[name]) combined[name] = true
-  if (sent.allow_fallbacks === false) combined.allow_fallbacks = false
+  for (const name of ['allow_fallbacks', 'prompt_caching'] as const)
+    if (sent[name] === false) combined[name] = false
   if (sent.max_price && rule.max_price) combined.max_price = combinePrices(sent.max_price, rule.max_price)
   return combined
+}
+
+/** A preference that is null says nothing. */
+function omitNull(preferences: ProviderPreferences): ProviderPreferences {
+  return Object.fromEntries(Object.entries(preferences).filter(([, value]) => value !== null))
 }
 
 type MaxPrice = NonNullable<ProviderPreferences['max_price']>

@@ -16,6 +16,7 @@ import { executeMedia } from '../media/reply-whole.ts'
 import type { MediaRequest } from '../media/task.ts'
 import { planRoute } from '../plan/plan.ts'
 import type { RequestState, SettledReply } from '../request/inference-request.ts'
+import { createStageOptions } from '../request/options.ts'
 import { buildModerationBatches, type ModerationBatch, type ModerationInput } from './moderation-inputs.ts'
 
 /** The result of a moderation model for one input. */
@@ -95,20 +96,11 @@ async function createRequest(
     ...outer,
   }
   const request = await parseMediaRequest(gateway, incoming, moderationsTask)
-  const { data_collection, zdr } = options.preferences
   const { exportTargets } = request
   return Object.assign(request, {
     isGuarded: true as const,
     keyContext: { ...keyContext, policy: withoutModelLists(keyContext.policy) },
-    options: {
-      ...options,
-      models: [id],
-      preferences: { data_collection, zdr },
-      strict: false,
-      wantsMetadata: false,
-      attempts: null,
-      fallbacks: null,
-    },
+    options: createStageOptions(options, id),
     logsContent: false,
     exportTargets: exportTargets && { ...exportTargets, includesContent: false },
     timeLimitMs: gateway.settings.moderation.timeout,

@@ -10,6 +10,7 @@ import { parseMediaRequest } from '../media/parse.ts'
 import { executeMedia } from '../media/reply-whole.ts'
 import { planRoute } from '../plan/plan.ts'
 import type { RequestState, SettledReply } from '../request/inference-request.ts'
+import { createStageOptions } from '../request/options.ts'
 
 /** What the request for an embedding is on the bill as. */
 const purpose = 'semantic_cache'
@@ -52,7 +53,6 @@ async function createRequest(
   const body = { model, input: text, encoding_format: 'base64' }
   const incoming = { caller, region, httpRequest, body, decode: decodeEmbeddings, tags: options.tags }
   const request = await parseMediaRequest(gateway, incoming, embeddingsTask)
-  const { data_collection, zdr } = options.preferences
   const { exportTargets } = request
   return Object.assign(request, {
     isGuarded: true as const,
@@ -60,15 +60,7 @@ async function createRequest(
     isRateCounted: true,
     outer: { id: outer.id, purpose },
     rule: null,
-    options: {
-      ...options,
-      models: [model],
-      preferences: { data_collection, zdr },
-      strict: false,
-      wantsMetadata: false,
-      attempts: null,
-      fallbacks: null,
-    },
+    options: createStageOptions(options, model),
     logsContent: false,
     exportTargets: exportTargets && { ...exportTargets, includesContent: false },
     timeLimitMs: timeoutMs,

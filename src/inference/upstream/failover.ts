@@ -162,7 +162,10 @@ async function tryCandidate<Q extends RequestState, T extends AttemptedTranslati
   { candidate, translation, isRetry, canceled, room }: NextAttempt<T>,
 ): Promise<{ value: R } | null> {
   const { attempts, httpRequest } = request
-  if (httpRequest.signal.aborted) throw new ClientDisconnectedError()
+  if (httpRequest.signal.aborted) {
+    if (room) await room.release()
+    throw new ClientDisconnectedError()
+  }
   attempts.candidate = candidate
   attempts.translation = translation
   attempts.lastStartedAt = performance.now()

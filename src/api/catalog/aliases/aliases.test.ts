@@ -156,6 +156,45 @@ describeOnEachDatabase(
       })
     })
 
+    test('a guardrail names aliases that lead to one another in many ways', async () => {
+      // Five layers of eight: each alias names all of the next layer, which is 32,768 ways through them.
+      const [layers, width] = [5, 8]
+      const nameOf = (layer: number, at: number) => `way-${layer}-${at}`
+      for (let layer = layers; layer > 0; layer--)
+        for (let at = 0; at < width; at++) {
+          const next = Array.from({ length: width }, (_, index) => nameOf(layer + 1, index))
+          await create({ name: nameOf(layer, at), models: layer === layers ? ['sandbox/echo'] : next })
+        }
+      const rules = Array.from({ length: width }, (_, at) => `@${nameOf(1, at)}`)
+      const guardrail = await call('POST', '/guardrails', { name: 'ways', allowed_models: rules })
+      const { key, data } = (await call('POST', '/keys', { name: 'ways' })).body
+      await call('POST', `/guardrails/${guardrail.body.data.id}/assignments/keys`, {
+        key_hashes: [data.hash],
+      })
+      expect((await ask('sandbox/reasoner', {}, key)).status).toBe(403)
+      expect((await ask('sandbox/echo', {}, key)).status).toBe(200)
+    })
+
+    test('as many aliases can name one another as a request follows', async () => {
+      for (let at = 5; at > 0; at--)
+        await create({ name: `chain-${at}`, models: [at === 5 ? 'sandbox/reasoner' : `chain-${at + 1}`] })
+      expect(await served('chain-1')).toBe('sandbox/reasoner')
+      for (const body of [
+        { name: 'chain-0', models: ['chain-1'] },
+        { name: 'chain-0', targets: [{ model: 'chain-1', weight: 1 }] },
+      ]) {
+        const refused = await call('POST', '/model-aliases', body)
+        expect(refused.status).toBe(400)
+        expect(refused.body.error.message).toContain('chain of 6 aliases')
+      }
+      await create({ name: 'chain-6', models: ['sandbox/echo'] })
+      const { data } = (await call('GET', '/model-aliases')).body
+      const last = data.find(({ name }: { name: string }) => name === 'chain-5')
+      const path = `/model-aliases/${last.id}`
+      expect((await call('PATCH', path, { models: ['chain-6'] })).status).toBe(400)
+      expect((await call('PATCH', path, { models: ['sandbox/echo'] })).status).toBe(200)
+    })
+
     describe('400 naming the field', () => {
       test.each([
         ['an unknown model', { name: 'a', models: ['nobody/knows'] }, 'models.0'],

@@ -1,6 +1,7 @@
 import { isAliasRule, listUsableAliases, type ModelAliasRow, toAliasRule } from '../../../catalog/aliases.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { toModelRule } from '../../../catalog/model-rule.ts'
+import { maxAliasDepth } from '../../../catalog/resolve-names.ts'
 import { findModelOrRouter } from '../../../catalog/router-models.ts'
 import { decodeSplit } from '../../../catalog/split.ts'
 import type { Db } from '../../../platform/db/db.ts'
@@ -25,6 +26,7 @@ export async function resolveRules(tx: Db, catalog: Catalog, alias: AliasSetting
   const rules = listNamed(alias).map(({ name, field }) => toRule(name, field))
   if (alias.replacement !== null) rules.push(toRule(alias.replacement, 'replacement'))
   rejectCycle(alias, rules, others)
+  rejectDepth(alias, rules, others)
   return JSON.stringify([...new Set(rules)])
 }
 
@@ -52,6 +54,38 @@ function rejectCycle(
       throw invalidFieldError(field, `the alias "${rule.slice(1)}" leads back to this one`)
     open.push(...next.filter(isAliasRule))
   }
+}
+
+/** Requests would not find the model at the end of a longer chain. */
+function rejectDepth(
+  { name, split }: AliasSettings,
+  rules: readonly string[],
+  others: readonly ModelAliasRow[],
+): void {
+  const known = others.map((row) => [toAliasRule(row.name), JSON.parse(row.rules) as string[]] as const)
+  const before = countLongestChain(new Map(known))
+  const after = countLongestChain(new Map([...known, [toAliasRule(name), rules]]))
+  if (after <= maxAliasDepth || after <= before) return
+  const field = split === null ? 'models' : 'targets'
+  throw invalidFieldError(
+    field,
+    `makes a chain of ${after} aliases that name one another; ${maxAliasDepth} is the most`,
+  )
+}
+
+function countLongestChain(rulesOf: ReadonlyMap<string, readonly string[]>): number {
+  const lengths = new Map<string, number>()
+  const measure = (rule: string): number => {
+    const known = lengths.get(rule)
+    if (known !== undefined) return known
+    // Of a cycle, which an alias of a workspace and one of the organization can make.
+    lengths.set(rule, 0)
+    const next = rulesOf.get(rule)?.filter(isAliasRule) ?? []
+    const length = rulesOf.has(rule) ? 1 + Math.max(0, ...next.map(measure)) : 0
+    lengths.set(rule, length)
+    return length
+  }
+  return Math.max(0, ...[...rulesOf.keys()].map(measure))
 }
 
 /** Nothing may name an alias that is deleted: rules of guardrails would then restrict nothing, or everything. */

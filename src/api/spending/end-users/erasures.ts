@@ -21,6 +21,15 @@ import { pageQuery } from '../../../platform/validation/query-params.ts'
 export const tag = 'End users'
 export const endUserParam = z.object({ id: lineField(256) })
 
+/** Whatever a request can name: clients also send names with line breaks. */
+const erasedUserParam = z.object({
+  id: z
+    .string()
+    .min(1)
+    .max(256)
+    .refine((name) => !name.includes('\0'), 'must not contain a NUL'),
+})
+
 const counts = z.object(
   Object.fromEntries([...erasedKinds, 'cached_replies' as const].map((kind) => [kind, z.int()])) as Record<
     (typeof erasedKinds)[number] | 'cached_replies',
@@ -62,7 +71,7 @@ const eraseEndUser = defineOperation({
     'Deletes what their requests until now contained, and replaces their name in the records of these requests by a pseudonym. What the requests cost stays on record. The response is a receipt; the deletion runs in the background. Later requests are recorded as before: block the end user to reject them.',
   permission: 'privacy:write',
   scope: 'organization',
-  params: endUserParam,
+  params: erasedUserParam,
   status: 202,
   errors: [409],
   response: erasureResponse,
