@@ -150,6 +150,8 @@ export async function openGateway(
     ...catalogState,
   }
   shareChanges(gateway)
+  metrics.models.configure(settings.metrics)
+  metrics.system.register(gateway)
   return Object.assign(gateway, { containers: createContainers(gateway) })
 }
 

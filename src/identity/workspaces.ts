@@ -161,6 +161,18 @@ export async function resolveWorkspace(
   return workspace
 }
 
+/** The slugs of workspaces, deleted ones too. */
+export function listWorkspaceNames(
+  db: Db,
+  ids: readonly string[],
+): Promise<Pick<Workspace, 'id' | 'slug' | 'organization_id'>[]> {
+  return db
+    .selectFrom('workspaces')
+    .select(['id', 'slug', 'organization_id'])
+    .where('id', 'in', ids)
+    .execute()
+}
+
 export async function listWorkspaceIds(db: Db, organizationId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('workspaces')

@@ -22,9 +22,9 @@ function parse(body: string): Map<string, number> {
 
 test('counters and histograms are added up, and each gauge is combined by its rule', async () => {
   const [a, b] = [openWorker(2, true), openWorker(3, false)]
-  a.recordRequest('chat', 200, 0.002)
-  b.recordRequest('chat', 200, 0.02)
-  b.recordRequest('keys', 429, 0.0001)
+  a.http.record('chat', 200, 0.002)
+  b.http.record('chat', 200, 0.02)
+  b.http.record('keys', 429, 0.0001)
   a.recordCacheLookup('hit')
   b.recordCacheLookup('hit')
   for (const [metrics, depth] of [
@@ -59,8 +59,8 @@ test('counters and histograms are added up, and each gauge is combined by its ru
 
 test('the counts of a worker that has ended remain, without its gauges', async () => {
   const [ended, next] = [openWorker(2, false), openWorker(0, true)]
-  ended.recordRequest('chat', 200, 0.002)
-  next.recordRequest('chat', 200, 0.002)
+  ended.http.record('chat', 200, 0.002)
+  next.http.record('chat', 200, 0.002)
   const all = new WorkerMetrics()
   all.retain(await ended.collect())
   all.retain(await ended.collect())
