@@ -1,17 +1,29 @@
 import { statfs } from 'node:fs/promises'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { HealthRegistry } from '../catalog/health/health-registry.ts'
 import { listWorkspaceNames } from '../identity/workspaces.ts'
 import { build } from '../platform/build.ts'
-import { writeProbe } from '../platform/db/db.ts'
-import { isoNow, RemoteClock } from '../platform/time/clock.ts'
+import { type Db, writeProbe } from '../platform/db/db.ts'
+import { type Clock, isoNow, RemoteClock } from '../platform/time/clock.ts'
 import { withDeadline } from '../platform/time/deadline.ts'
 import { version } from '../platform/version.ts'
-import type { Gateway } from './gateway.ts'
+import type { ModelMetrics } from './model-metrics/model-metrics.ts'
 
 /** A slower database is reported as down. */
 const probeTimeoutMs = 2000
+/** Metrics that are read together share a probe. */
+const probeTtlMs = 500
 
-type SystemParts = Pick<Gateway, 'db' | 'clock' | 'config' | 'ledger' | 'routing' | 'upstreams' | 'metrics'>
+/** What is measured of a gateway. */
+interface SystemParts {
+  db: Db
+  clock: Clock
+  config: { dataDir: string }
+  ledger: { unflushedBytes: number | null }
+  routing: { health: HealthRegistry }
+  upstreams: { exchanges: { size: number } }
+  metrics: { models: ModelMetrics }
+}
 
 /** The jobs, checks and resources of this process, measured when metrics are read. */
 export class SystemMetrics {
@@ -113,42 +125,41 @@ export class SystemMetrics {
   }
 
   #registerDatabase({ db, clock }: SystemParts): void {
-    const seconds = new Gauge({
-      name: 'headgate_database_probe_seconds',
-      help: 'Time that a small write to the database took. NaN if it failed or took longer than two seconds.',
-      aggregator: 'max',
-      registers: [this.#registry],
-    })
-    this.#addGauge('headgate_database_up', '1 if the database can be written.', 'min', async (gauge) => {
-      const startedAt = performance.now()
-      const isUp = await withDeadline(
-        probeTimeoutMs,
-        writeProbe(db, isoNow(clock)),
-        () => new Error('late'),
-      ).then(
-        () => true,
-        () => false,
-      )
-      seconds.set(isUp ? (performance.now() - startedAt) / 1000 : Number.NaN)
-      gauge.set(isUp ? 1 : 0)
-    })
+    /** Both gauges are read at the same time. */
+    let recent: { at: number; seconds: Promise<number | null> } | null = null
+    const probe = (): Promise<number | null> => {
+      const now = performance.now()
+      if (!recent || now - recent.at > probeTtlMs) recent = { at: now, seconds: probeDatabase(db, clock) }
+      return recent.seconds
+    }
+    this.#addGauge('headgate_database_up', '1 if the database can be written.', 'min', async (gauge) =>
+      gauge.set((await probe()) === null ? 0 : 1),
+    )
+    this.#addGauge(
+      'headgate_database_probe_seconds',
+      'Time that a small write to the database took. NaN if it failed or took longer than two seconds.',
+      'max',
+      async (gauge) => gauge.set((await probe()) ?? Number.NaN),
+    )
   }
 
-  #registerDisk({ config }: SystemParts): void {
-    const size = new Gauge({
-      name: 'headgate_data_disk_size_bytes',
-      help: 'Size of the file system of the data directory.',
-      aggregator: 'max',
-      registers: [this.#registry],
-    })
+  #registerDisk({ config: { dataDir } }: SystemParts): void {
     this.#addGauge(
       'headgate_data_disk_free_bytes',
       'Bytes that are free on the file system of the data directory.',
       'min',
       async (gauge) => {
-        const { bavail, blocks, bsize } = await statfs(config.dataDir)
+        const { bavail, bsize } = await statfs(dataDir)
         gauge.set(bavail * bsize)
-        size.set(blocks * bsize)
+      },
+    )
+    this.#addGauge(
+      'headgate_data_disk_size_bytes',
+      'Size of the file system of the data directory.',
+      'max',
+      async (gauge) => {
+        const { blocks, bsize } = await statfs(dataDir)
+        gauge.set(blocks * bsize)
       },
     )
   }
@@ -202,6 +213,17 @@ export class SystemMetrics {
         await collect(this)
       },
     })
+  }
+}
+
+/** Seconds that it took; null if it failed. Writes, because a full disk still serves queries. */
+async function probeDatabase(db: Db, clock: Clock): Promise<number | null> {
+  const startedAt = performance.now()
+  try {
+    await withDeadline(probeTimeoutMs, writeProbe(db, isoNow(clock)), () => new Error('late'))
+    return (performance.now() - startedAt) / 1000
+  } catch {
+    return null
   }
 }
 

@@ -162,10 +162,11 @@ export async function resolveWorkspace(
 }
 
 /** The slugs of workspaces, deleted ones too. */
-export function listWorkspaceNames(
+export async function listWorkspaceNames(
   db: Db,
   ids: readonly string[],
 ): Promise<Pick<Workspace, 'id' | 'slug' | 'organization_id'>[]> {
+  if (ids.length === 0) return []
   return db
     .selectFrom('workspaces')
     .select(['id', 'slug', 'organization_id'])

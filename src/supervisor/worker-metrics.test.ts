@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import type { Endpoint } from '../catalog/model.ts'
 import { Metrics } from '../gateway/metrics.ts'
 import type { WorkerStatus } from '../gateway/worker-protocol.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
@@ -25,6 +26,9 @@ test('counters and histograms are added up, and each gauge is combined by its ru
   a.http.record('chat', 200, 0.002)
   b.http.record('chat', 200, 0.02)
   b.http.record('keys', 429, 0.0001)
+  const endpoint = { model_id: 'm', tag: 'p/fast' } as Endpoint
+  a.models.recordTurn(endpoint, 'text')
+  b.models.recordTurn(endpoint, 'text')
   a.recordCacheLookup('hit')
   b.recordCacheLookup('hit')
   for (const [metrics, depth] of [
@@ -42,6 +46,7 @@ test('counters and histograms are added up, and each gauge is combined by its ru
     'headgate_http_request_seconds_bucket{le="+Inf",operation="chat"}': 2,
     'headgate_http_request_seconds_count{operation="chat"}': 2,
     'headgate_response_cache_requests_total{status="hit"}': 2,
+    'headgate_attempts_total{model="m",provider="p",endpoint="p/fast",operation="chat",outcome="ok"}': 2,
     headgate_ledger_waiting: 5,
     headgate_ledger_up: 0,
     'headgate_delivery_queue_events{type="webhook"}': 9,

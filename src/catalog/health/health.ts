@@ -194,10 +194,8 @@ export class EndpointHealth {
   }
 
   /** Returns the restriction that it began, if any. */
-  recordFailure(
-    now: number,
-    { kind, status = null, retryAfterMs, isRetryAfterCut }: FailureSignal,
-  ): 'cooldown' | 'ejection' | null {
+  recordFailure(now: number, signal: FailureSignal): 'cooldown' | 'ejection' | null {
+    const { kind, status = null, retryAfterMs, isRetryAfterCut } = signal
     const [cooldownUntil, ejections] = [this.#cooldownUntil, this.#ejections]
     if (rejections.has(kind) || endpointFailures.has(kind)) this.#lastFailure = { kind, status, at: now }
     // A hint with the rejection of one request must not stop the requests of others.

@@ -61,7 +61,7 @@ export class Distribution {
   }
 }
 
-/** An endpoint and what it is asked to do. */
+/** An endpoint and an operation. */
 export interface EndpointLabels extends Readonly<Record<string, string>> {
   readonly model: string
   readonly provider: string

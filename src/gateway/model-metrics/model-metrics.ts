@@ -3,12 +3,9 @@ import type { FailureKind } from '../../formats/call/failure.ts'
 import { countCompletionTokens } from '../../formats/call/usage.ts'
 import { operationOf } from '../../formats/operation-name.ts'
 import type { TaskName } from '../../formats/vocabulary.ts'
-import type { FailedAttempt } from '../../inference/failures/failure.ts'
-import type { Outcome } from '../../inference/request/attempts.ts'
-import type { RequestState, Unguarded } from '../../inference/request/inference-request.ts'
-import type { Candidate } from '../../inference/routing/candidate.ts'
 import type { Charge } from '../../ledger/charge.ts'
 import type { SettledGeneration } from '../../ledger/settlement.ts'
+import type { GenerationStatus } from '../../platform/db/generation-table.ts'
 import type { ErrorCode } from '../../platform/errors/table.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import type { MetricData } from '../worker-protocol.ts'
@@ -29,6 +26,35 @@ import type { MetricsSettings } from './settings.ts'
 
 /** The label of what is not known of a request. */
 const noLabel = 'none'
+
+/** What is counted of every request. */
+interface CountedRequest {
+  format: { task: TaskName }
+  caller: { key: { workspace_id: string; hash: string } }
+}
+
+interface RejectedRequest extends CountedRequest {
+  plan: { candidates: readonly { model: { id: string } }[] } | null
+}
+
+/** A request that was sent to an endpoint, or was about to be. */
+interface EndedRequest extends CountedRequest {
+  startedAt: number
+  attempts: {
+    candidate: { endpoint: Endpoint } | null
+    failed: readonly { model: string; endpoint: string; startedAt: number; failure: { kind: FailureKind } }[]
+    isOpen: boolean
+    lastStartedAt: number
+  }
+}
+
+interface RequestOutcome {
+  status: GenerationStatus
+  charge: Charge
+  summary: { failure?: { kind: FailureKind } | null } | null
+  error: { code: ErrorCode } | null
+  firstTokenMs: number | null
+}
 
 /** Counts requests to models by model, provider, endpoint, workspace and operation, and by key if it is switched on. */
 export class ModelMetrics {
@@ -67,7 +93,7 @@ export class ModelMetrics {
    * Counts a request that has ended and has a candidate. One function, because every request calls it: nothing is
    * allocated once its labels are known. Call it while the outcome of the last attempt is still to be recorded.
    */
-  record(request: RequestState, outcome: Outcome): void {
+  record(request: EndedRequest, outcome: RequestOutcome): void {
     const { attempts, format, caller, startedAt } = request
     const { candidate } = attempts
     if (!candidate) return
@@ -135,7 +161,7 @@ export class ModelMetrics {
     return spending
   }
 
-  #countAttempts({ attempts, format }: RequestState, outcome: Outcome, last: EndpointCounts): void {
+  #countAttempts({ attempts, format }: EndedRequest, outcome: RequestOutcome, last: EndpointCounts): void {
     const { failed, isOpen, lastStartedAt } = attempts
     const operation = operationOf(format.task)
     const endpoints = failed.map(({ model, endpoint }) => this.#openNamed(model, endpoint, operation))
@@ -154,7 +180,7 @@ export class ModelMetrics {
     else if (isOpen) last.succeeded += 1
   }
 
-  #recordKey({ caller: { key } }: RequestState, { status, charge }: Outcome): void {
+  #recordKey({ caller: { key } }: EndedRequest, { status, charge }: RequestOutcome): void {
     const counts = this.#keys.open({ workspace: key.workspace_id, key: key.hash })
     counts[status] += 1
     addCharge(counts, charge)
@@ -166,7 +192,7 @@ export class ModelMetrics {
   }
 
   /** A request that was rejected before a provider was called. */
-  recordRejection({ caller: { key }, format, plan }: Unguarded<RequestState>): void {
+  recordRejection({ caller: { key }, format, plan }: RejectedRequest): void {
     const model = plan?.candidates[0]?.model.id ?? noLabel
     const operation = operationOf(format.task)
     this.#spending.open({ workspace: key.workspace_id, model, provider: noLabel, operation }).rejected += 1
@@ -175,7 +201,7 @@ export class ModelMetrics {
 
   /** A request that the response cache answered. */
   recordCached(
-    { caller: { key }, format }: RequestState,
+    { caller: { key }, format }: CountedRequest,
     { model, provider }: { model: string; provider: string },
   ): void {
     const operation = operationOf(format.task)
@@ -196,7 +222,7 @@ export class ModelMetrics {
   }
 
   recordRestriction(
-    { id, endpoint }: Pick<Candidate, 'id' | 'endpoint'>,
+    { id, endpoint }: { id: string; endpoint: Endpoint },
     task: TaskName,
     restriction: 'cooldown' | 'ejection',
   ): void {
@@ -231,13 +257,13 @@ export class ModelMetrics {
 }
 
 /** What the provider did wrong; null if the request failed for another reason. */
-function findFailure({ error, summary }: Outcome): FailureKind | ErrorCode | null {
+function findFailure({ error, summary }: RequestOutcome): FailureKind | ErrorCode | null {
   if (summary?.failure) return summary.failure.kind
   if (error === null) return 'provider_unavailable'
   return error.code.startsWith('upstream_') ? error.code : null
 }
 
-function countFailure({ failed }: EndpointCounts, kind: FailedAttempt['failure']['kind'] | ErrorCode): void {
+function countFailure({ failed }: EndpointCounts, kind: FailureKind | ErrorCode): void {
   failed.set(kind, (failed.get(kind) ?? 0) + 1)
 }
 

@@ -2,7 +2,7 @@ import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import type { MetricData } from '../worker-protocol.ts'
 
 /** Lines that are written before others may run. */
-const linesPerSlice = 2000
+const linesPerSlice = 1000
 
 /** The text format of Prometheus. */
 export async function renderMetrics(metrics: readonly MetricData[]): Promise<string> {
