@@ -40,20 +40,20 @@ export class SystemMetrics {
     this.#jobs = new Histogram({
       name: 'headgate_job_duration_seconds',
       help: 'Duration of the runs of background jobs.',
-      labelNames: ['job'],
+      labelNames: ['task'],
       buckets: [0.001, 0.01, 0.1, 1, 10, 60],
       registers,
     })
     this.#jobFailures = new Counter({
       name: 'headgate_job_failures_total',
       help: 'Runs of background jobs that failed.',
-      labelNames: ['job'],
+      labelNames: ['task'],
       registers,
     })
     this.#jobSuccess = new Gauge({
       name: 'headgate_job_last_success_timestamp_seconds',
       help: 'The end of the last run of a background job that did not fail.',
-      labelNames: ['job'],
+      labelNames: ['task'],
       aggregator: 'max',
       registers,
     })
@@ -73,11 +73,11 @@ export class SystemMetrics {
     })
   }
 
-  recordJob(job: string, seconds: number, hasFailed: boolean): void {
-    this.#jobs.observe({ job }, seconds)
+  recordJob(task: string, seconds: number, hasFailed: boolean): void {
+    this.#jobs.observe({ task }, seconds)
     // Zero too, so that the first failure is an increase.
-    this.#jobFailures.inc({ job }, hasFailed ? 1 : 0)
-    if (!hasFailed) this.#jobSuccess.set({ job }, Date.now() / 1000)
+    this.#jobFailures.inc({ task }, hasFailed ? 1 : 0)
+    if (!hasFailed) this.#jobSuccess.set({ task }, Date.now() / 1000)
   }
 
   recordCheck(check: 'ledger', isSound: boolean): void {
