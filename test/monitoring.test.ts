@@ -46,8 +46,16 @@ const rules = groups.flatMap((group) => group.rules)
 /** Labels that Prometheus adds to what it scrapes. */
 const targetLabels = ['instance', 'job', 'le']
 
+interface DataSource {
+  uid: string
+  type: string
+}
+
 interface Panel {
+  id: number
   title: string
+  datasource: DataSource
+  gridPos: { x: number; y: number }
   targets: { expr: string }[]
 }
 
@@ -55,7 +63,7 @@ interface Dashboard {
   uid: string
   title: string
   panels: Panel[]
-  templating: { list: { query: { query: string } | string }[] }
+  templating: { list: { datasource: DataSource; query: { query: string } }[] }
 }
 
 const dashboards = await Promise.all(
@@ -139,9 +147,38 @@ describeWithUpstreams(
         expect(targets.length).toBeGreaterThan(0)
         for (const { expr } of targets) expect(expectSeries(expr)).toBeGreaterThan(0)
       })
+
+    for (const { uid, templating } of dashboards)
+      for (const { query } of templating.list)
+        test(`the variable ${query.query} of ${uid} has values`, () => {
+          const [, name = '', label = ''] = /^label_values\((\w+), (\w+)\)$/.exec(query.query) ?? []
+          expect(series.some((each) => each.name === name && each.labels[label] !== undefined)).toBe(true)
+        })
   },
   buildSettings,
 )
+
+describe('dashboards', () => {
+  test('each has a uid, and panels and variables that read the data source of the compose file', async () => {
+    expect(dashboards.map(({ uid }) => uid).toSorted()).toEqual([
+      'headgate-cost',
+      'headgate-latency',
+      'headgate-ledger',
+      'headgate-overview',
+      'headgate-providers',
+    ])
+    const source = Bun.YAML.parse(
+      await Bun.file('deploy/grafana/provisioning/datasources/prometheus.yaml').text(),
+    ) as { datasources: DataSource[] }
+    const [{ uid, type } = { uid: '', type: '' }] = source.datasources
+    for (const { panels, templating } of dashboards) {
+      expect(panels.length).toBeGreaterThan(5)
+      expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+      expect(new Set(panels.map(({ gridPos: { x, y } }) => `${x} ${y}`)).size).toBe(panels.length)
+      for (const { datasource } of [...panels, ...templating.list]) expect(datasource).toEqual({ uid, type })
+    }
+  })
+})
 
 describe('alerts', () => {
   test('each has a severity, a summary and its heading of the runbook', async () => {
