@@ -106,9 +106,9 @@ describe('the compose files', () => {
     for (const file of composeFiles) {
       const { services, volumes = {} } = await readCompose(file)
       const mounted = Object.values(services).flatMap(({ volumes = [] }) =>
-        volumes.map((line) => line.split(':')[0]),
+        volumes.map((line) => line.split(':')[0] ?? ''),
       )
-      const isFile = (path: string | undefined): path is string => path?.startsWith('./') ?? false
+      const isFile = (path: string) => path.startsWith('./')
       expect(mounted.filter((path) => !isFile(path)).sort()).toEqual(Object.keys(volumes).sort())
       expect(mounted.filter(isFile).filter((path) => !existsSync(path))).toEqual([])
     }
