@@ -152,7 +152,7 @@ const rareJobMs = 5 * minuteMs
 export function startJobs(gateway: Gateway): () => void {
   const tasks = listJobs(gateway).map((job) => {
     const task = new RepeatedTask({
-      run: async () => ((await job.run(gateway)) === 'idle' ? 'idle' : 'busy'),
+      run: () => runJob(gateway, job),
       everyMs: job.everyMs,
       restMs: restMsOf(gateway, job),
       onError: createFailureLog(gateway, job.name),
@@ -166,6 +166,18 @@ export function startJobs(gateway: Gateway): () => void {
   })
   return () => {
     for (const task of tasks) task.stop()
+  }
+}
+
+async function runJob(gateway: Gateway, { name, run }: Job): Promise<RunResult> {
+  const startedAt = performance.now()
+  let hasFailed = true
+  try {
+    const result = await run(gateway)
+    hasFailed = false
+    return result === 'idle' ? 'idle' : 'busy'
+  } finally {
+    gateway.metrics.system.recordJob(name, (performance.now() - startedAt) / 1000, hasFailed)
   }
 }
 

@@ -110,7 +110,6 @@ export async function openGateway(
   const ledgerState = { ...sharedState, clock, log, nodeId: node.id, settings: () => gateway.settings }
   const ledger = createLedger({ ...config, ...ledgerState })
   setReadBarrier(db, () => ledger.flush())
-  registerGauges(metrics, { ledger, responseCache, ...sharedState }, () => gateway.connections)
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
   const gateway: Gateway = {
     config,
@@ -150,6 +149,7 @@ export async function openGateway(
     ...catalogState,
   }
   shareChanges(gateway)
+  registerGauges(gateway)
   return Object.assign(gateway, { containers: createContainers(gateway) })
 }
 
@@ -166,15 +166,14 @@ async function openShared(config: Config, deps: Pick<Gateway, 'db' | 'clock' | '
   return { worker, ...state, limitCounts: new LimitCounts({ ...state, ...deps }) }
 }
 
-function registerGauges(
-  metrics: Metrics,
-  { ledger, responseCache, cluster }: Pick<Gateway, 'ledger' | 'responseCache' | 'cluster'>,
-  readConnections: () => Gateway['connections'],
-): void {
-  metrics.registerConnections(readConnections)
+function registerGauges(gateway: Gateway): void {
+  const { metrics, ledger, responseCache, cluster, settings } = gateway
+  metrics.registerConnections(() => gateway.connections)
   metrics.registerLedger(ledger)
   metrics.registerCache(responseCache)
   metrics.registerCluster(cluster.status)
+  metrics.models.configure(settings.metrics)
+  metrics.system.register(gateway)
 }
 
 function warnExposedSecret({ dataDir, secretKey }: Config, log: Logger): void {

@@ -5,9 +5,13 @@ import type { Charge } from '../ledger/charge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ReadReplica } from '../platform/db/read-replica.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
+import { ModelMetrics } from './model-metrics/model-metrics.ts'
+import { renderMetrics } from './model-metrics/render.ts'
+import { PolicyMetrics } from './policy-metrics.ts'
 import { createProcessMetrics, processAggregators } from './process-metrics.ts'
 import { RateMetrics } from './rate-metrics.ts'
 import { RequestCounts } from './request-counts.ts'
+import { SystemMetrics } from './system-metrics.ts'
 import type { MetricData } from './worker-protocol.ts'
 
 /** The events that wait for the destinations of one type. */
@@ -23,10 +27,13 @@ const nanosPerUsd = 1e9
 /** How a lookup in the response cache ended: for an identical request, and after a miss for a similar one. */
 type CacheLookup = 'hit' | 'miss' | 'semantic_hit' | 'semantic_miss' | 'semantic_skipped'
 
-/** Labels are operation names, statuses and providers only, so that clients cannot increase their number. */
+/** Labels have few values, or their number is bounded (`ModelMetrics`), so that clients cannot increase it without end. */
 export class Metrics {
   readonly #registry = new Registry()
-  readonly #requests = new RequestCounts()
+  /** Every HTTP request. */
+  readonly http = new RequestCounts()
+  /** Requests to models. */
+  readonly models = new ModelMetrics()
 
   readonly #computedCost = new Counter({
     name: 'headgate_cost_computed_usd_total',
@@ -104,13 +111,11 @@ export class Metrics {
   })
 
   readonly rates = new RateMetrics(this.#registry)
+  readonly policies = new PolicyMetrics(this.#registry)
+  readonly system = new SystemMetrics(this.#registry)
 
   recordRoutingRule(outcome: 'applied' | 'rejected' | 'failed'): void {
     this.#routingRules.inc({ outcome })
-  }
-
-  recordRequest(operation: string, status: number, seconds: number): void {
-    this.#requests.record(operation, status, seconds)
   }
 
   /** The runtime counts them: nothing is added to a request. */
@@ -316,7 +321,8 @@ export class Metrics {
 
   async render(): Promise<{ body: string; contentType: string }> {
     const registry = this.#merge()
-    const body = this.#requests.render() + (await registry.metrics())
+    const counted = await renderMetrics([...this.http.collect(), ...(await this.models.collect())])
+    const body = counted + (await registry.metrics())
     return { body, contentType: registry.contentType }
   }
 
@@ -324,7 +330,7 @@ export class Metrics {
   async collect(): Promise<MetricData[]> {
     const metrics = (await this.#merge().getMetricsAsJSON()) as unknown as MetricData[]
     for (const metric of metrics) metric.aggregator = processAggregators[metric.name] ?? metric.aggregator
-    return [...this.#requests.collect(), ...metrics]
+    return [...this.http.collect(), ...(await this.models.collect()), ...metrics]
   }
 
   #merge(): Registry {

@@ -81,6 +81,7 @@ function replaceCatalog(
   const { catalog, overrides } = composeCatalog({ config, vault, settings, discovered }, latest)
   resetMovedEndpoints(gateway, catalog)
   Object.assign(gateway, { config, settings, catalog, overrides })
+  gateway.metrics.models.configure(settings.metrics)
   // Cached replies may come from providers whose data policy has changed.
   gateway.responseCache.clear()
   logOverrideProblems(gateway, before)

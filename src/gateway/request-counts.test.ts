@@ -1,13 +1,14 @@
 import { expect, test } from 'bun:test'
+import { renderMetrics } from './model-metrics/render.ts'
 import { RequestCounts } from './request-counts.ts'
 
-test('Requests are counted by operation and status, and their durations in cumulative buckets', () => {
+test('Requests are counted by operation and status, and their durations in cumulative buckets', async () => {
   const counts = new RequestCounts()
   counts.record('createChatCompletion', 200, 0.001)
   counts.record('createChatCompletion', 200, 0.0011)
   counts.record('createChatCompletion', 429, 60)
   counts.record('listKeys', 200, 0.2)
-  const lines = counts.render().split('\n')
+  const lines = (await renderMetrics(counts.collect())).split('\n')
   expect(lines).toContain('headgate_http_requests_total{operation="createChatCompletion",status="200"} 2')
   expect(lines).toContain('headgate_http_requests_total{operation="createChatCompletion",status="429"} 1')
   expect(lines).toContain('headgate_http_requests_total{operation="listKeys",status="200"} 1')
@@ -16,6 +17,8 @@ test('Requests are counted by operation and status, and their durations in cumul
   expect(lines).toContain(`${bucket('0.001')} 1`)
   expect(lines).toContain(`${bucket('0.0025')} 2`)
   expect(lines).toContain(`${bucket('10')} 2`)
+  expect(lines).toContain(`${bucket('60')} 3`)
+  expect(lines).toContain(`${bucket('600')} 3`)
   expect(lines).toContain(`${bucket('+Inf')} 3`)
   expect(lines).toContain('headgate_http_request_seconds_sum{operation="createChatCompletion"} 60.0021')
   expect(lines).toContain('headgate_http_request_seconds_count{operation="createChatCompletion"} 3')

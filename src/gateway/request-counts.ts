@@ -1,7 +1,7 @@
 import type { MetricData } from './worker-protocol.ts'
 
 /** The upper bounds of the histogram, in seconds. */
-const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60, 120, 300, 600]
 
 const requestsName = 'headgate_http_requests_total'
 const requestsHelp = 'HTTP requests, by operation and status.'
@@ -33,18 +33,7 @@ export class RequestCounts {
     counts.buckets[at] = (counts.buckets[at] ?? 0) + 1
   }
 
-  /** Renders the text format of Prometheus. Names of operations need no escaping. */
-  render(): string {
-    const lines = [`# HELP ${requestsName} ${requestsHelp}`, `# TYPE ${requestsName} counter`]
-    for (const [operation, { byStatus }] of this.#operations)
-      for (const [status, count] of byStatus)
-        lines.push(`${requestsName}{operation="${operation}",status="${status}"} ${count}`)
-    lines.push('', `# HELP ${secondsName} ${secondsHelp}`, `# TYPE ${secondsName} histogram`)
-    for (const [operation, counts] of this.#operations) lines.push(...renderHistogram(operation, counts))
-    return `${lines.join('\n')}\n\n`
-  }
-
-  /** The same as data, to be added to those of other processes. */
+  /** The counts as data, to be added to those of other processes. */
   collect(): MetricData[] {
     const requests: MetricData['values'] = []
     const seconds: MetricData['values'] = []
@@ -71,18 +60,4 @@ function collectHistogram(operation: string, { buckets, seconds }: OperationCoun
   values.push({ metricName: `${secondsName}_sum`, labels, value: seconds })
   values.push({ metricName: `${secondsName}_count`, labels, value: total })
   return values
-}
-
-function renderHistogram(operation: string, { buckets, seconds }: OperationCounts): string[] {
-  const name = secondsName
-  let total = 0
-  const lines = buckets.map((count, at) => {
-    total += count
-    return `${name}_bucket{le="${bounds[at] ?? '+Inf'}",operation="${operation}"} ${total}`
-  })
-  return [
-    ...lines,
-    `${name}_sum{operation="${operation}"} ${seconds}`,
-    `${name}_count{operation="${operation}"} ${total}`,
-  ]
 }

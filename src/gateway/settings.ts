@@ -23,6 +23,7 @@ import { usdAmount } from '../platform/money/money-schema.ts'
 import { secondsField, secretField } from '../platform/validation/setting-fields.ts'
 import { parseYaml, YamlError } from '../platform/validation/yaml.ts'
 import { fileParserSettings } from './file-parser-settings.ts'
+import { metricsSettings } from './model-metrics/settings.ts'
 import { requestLimits } from './request-limits.ts'
 
 /** An origin in the form of the Origin header: no path, no trailing slash. */
@@ -134,6 +135,7 @@ export const settingsFields = z.strictObject({
   containers: containerSettings.prefault({}),
   fusion: fusionSettings,
   priorities: prioritySettings,
+  metrics: metricsSettings,
   /** Stored responses of the Responses API. */
   responses: z
     .strictObject({

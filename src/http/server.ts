@@ -294,7 +294,7 @@ function finishResponse(
   // Otherwise the next request of the connection could meet its end.
   if (gateway.isDraining) response.headers.set('connection', 'close')
   const seconds = (performance.now() - startedAt) / 1000
-  gateway.metrics.recordRequest(operation?.id ?? 'none', response.status, seconds)
+  gateway.metrics.http.record(operation?.id ?? 'none', response.status, seconds)
   spans?.respond(response.status)
   return response
 }

@@ -161,6 +161,19 @@ export async function resolveWorkspace(
   return workspace
 }
 
+/** The slugs of workspaces, deleted ones too. */
+export async function listWorkspaceNames(
+  db: Db,
+  ids: readonly string[],
+): Promise<Pick<Workspace, 'id' | 'slug' | 'organization_id'>[]> {
+  if (ids.length === 0) return []
+  return db
+    .selectFrom('workspaces')
+    .select(['id', 'slug', 'organization_id'])
+    .where('id', 'in', ids)
+    .execute()
+}
+
 export async function listWorkspaceIds(db: Db, organizationId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('workspaces')

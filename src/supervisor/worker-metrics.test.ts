@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import type { Endpoint } from '../catalog/model.ts'
 import { Metrics } from '../gateway/metrics.ts'
 import type { WorkerStatus } from '../gateway/worker-protocol.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
@@ -22,9 +23,12 @@ function parse(body: string): Map<string, number> {
 
 test('counters and histograms are added up, and each gauge is combined by its rule', async () => {
   const [a, b] = [openWorker(2, true), openWorker(3, false)]
-  a.recordRequest('chat', 200, 0.002)
-  b.recordRequest('chat', 200, 0.02)
-  b.recordRequest('keys', 429, 0.0001)
+  a.http.record('chat', 200, 0.002)
+  b.http.record('chat', 200, 0.02)
+  b.http.record('keys', 429, 0.0001)
+  const endpoint = { model_id: 'm', tag: 'p/fast' } as Endpoint
+  a.models.recordTurn(endpoint, 'text')
+  b.models.recordTurn(endpoint, 'text')
   a.recordCacheLookup('hit')
   b.recordCacheLookup('hit')
   for (const [metrics, depth] of [
@@ -42,6 +46,7 @@ test('counters and histograms are added up, and each gauge is combined by its ru
     'headgate_http_request_seconds_bucket{le="+Inf",operation="chat"}': 2,
     'headgate_http_request_seconds_count{operation="chat"}': 2,
     'headgate_response_cache_requests_total{status="hit"}': 2,
+    'headgate_attempts_total{model="m",provider="p",endpoint="p/fast",operation="chat",outcome="ok"}': 2,
     headgate_ledger_waiting: 5,
     headgate_ledger_up: 0,
     'headgate_delivery_queue_events{type="webhook"}': 9,
@@ -59,8 +64,8 @@ test('counters and histograms are added up, and each gauge is combined by its ru
 
 test('the counts of a worker that has ended remain, without its gauges', async () => {
   const [ended, next] = [openWorker(2, false), openWorker(0, true)]
-  ended.recordRequest('chat', 200, 0.002)
-  next.recordRequest('chat', 200, 0.002)
+  ended.http.record('chat', 200, 0.002)
+  next.http.record('chat', 200, 0.002)
   const all = new WorkerMetrics()
   all.retain(await ended.collect())
   all.retain(await ended.collect())

@@ -193,7 +193,10 @@ export class EndpointHealth {
     if (counts.failed + counts.rejected > 0) this.#lastFailureAt = Math.max(this.#lastFailureAt, now)
   }
 
-  recordFailure(now: number, { kind, status = null, retryAfterMs, isRetryAfterCut }: FailureSignal): void {
+  /** Returns the restriction that it began, if any. */
+  recordFailure(now: number, signal: FailureSignal): 'cooldown' | 'ejection' | null {
+    const { kind, status = null, retryAfterMs, isRetryAfterCut } = signal
+    const [cooldownUntil, ejections] = [this.#cooldownUntil, this.#ejections]
     if (rejections.has(kind) || endpointFailures.has(kind)) this.#lastFailure = { kind, status, at: now }
     // A hint with the rejection of one request must not stop the requests of others.
     if (retryAfterMs !== undefined && (kind === 'rate_limit_exceeded' || endpointFailures.has(kind))) {
@@ -202,6 +205,8 @@ export class EndpointHealth {
     if (rejections.has(kind)) this.#recordRejection(now)
     if (endpointFailures.has(kind)) this.#recordEndpointFailure(now)
     else this.releaseTrial()
+    if (this.#ejections > ejections) return 'ejection'
+    return this.#cooldownUntil === cooldownUntil ? null : 'cooldown'
   }
 
   /**

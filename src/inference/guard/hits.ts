@@ -8,7 +8,7 @@ import { listEndpointHits } from './dry-run.ts'
 
 /** The hits of a request, stored with its record. `candidate` is what served it. */
 export function buildHitStatements(
-  { db }: Gateway,
+  { db, metrics }: Gateway,
   { hits: found, keyContext, id, caller, at }: RequestState,
   candidate: Candidate | null,
 ): Statement[] {
@@ -16,6 +16,7 @@ export function buildHitStatements(
   const { dry_run } = keyContext.policy
   const hits = dry_run && candidate ? [...found, ...listEndpointHits(dry_run, candidate)] : found
   if (hits.length === 0) return []
+  metrics.policies.recordHits(hits)
   const owner = {
     generationId: id,
     organizationId: caller.organizationId,
@@ -47,7 +48,9 @@ export async function recordFileHits(
   owner: HitOwner,
   hits: readonly GuardrailHit[],
 ): Promise<void> {
-  if (hits.length > 0) await write(gateway, owner.generationId, [buildHitStatement(gateway.db, owner, hits)])
+  if (hits.length === 0) return
+  gateway.metrics.policies.recordHits(hits)
+  await write(gateway, owner.generationId, [buildHitStatement(gateway.db, owner, hits)])
 }
 
 async function write({ statementWriter, log }: Gateway, id: string, statements: Statement[]): Promise<void> {

@@ -32,7 +32,8 @@ export function recordOutcome(gateway: Gateway, request: RequestState, outcome: 
     (error === null || error.code.startsWith('upstream_'))
   ) {
     const kind = summary?.failure?.kind ?? 'provider_unavailable'
-    health.recordFailure(now, { kind })
+    const restriction = health.recordFailure(now, { kind })
+    if (restriction) gateway.metrics.models.recordRestriction(candidate, request.format.task, restriction)
     gateway.routing.sharing?.reportFailure(candidate.id, health, kind)
   } else health.releaseTrial()
 }

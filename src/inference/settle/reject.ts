@@ -34,6 +34,8 @@ export function rejectRequest(gateway: Gateway, request: Unguarded<RequestState>
   // What a plugin or tool requests is part of the request that it works for.
   if (request.isNested || httpRequest.signal.aborted) return
   markRecorded(request)
+  gateway.metrics.models.recordRejection(request)
+  gateway.metrics.policies.recordRejection(error, caller.key.workspace_id)
   error.headers['x-generation-id'] ??= request.id
   gateway.requestLog.rejected.add({
     ...describeError(error),

@@ -1,5 +1,5 @@
 import { countCompletionTokens, countPromptTokens } from '../../formats/call/usage.ts'
-import type { TaskName } from '../../formats/vocabulary.ts'
+import { operationOf } from '../../formats/operation-name.ts'
 import type { UpstreamTarget } from '../../ledger/draft.ts'
 import type { SpanAttributes, SpanRecorder } from '../../platform/tracing/span-recorder.ts'
 import type { Outcome } from '../request/attempts.ts'
@@ -49,12 +49,9 @@ export function recordCachedReply(
   })
 }
 
-/** Operation names of the GenAI semantic conventions; a task they do not name has its own. */
-const operationNames: Partial<Record<TaskName, string>> = { text: 'chat' }
-
 function describeGeneration({ id, format, content }: RequestState): SpanAttributes {
   return {
-    'gen_ai.operation.name': operationNames[format.task] ?? format.task,
+    'gen_ai.operation.name': operationOf(format.task),
     'headgate.generation_id': id,
     'gen_ai.request.stream': content.stream,
   }

@@ -183,6 +183,7 @@ async function settleRequest(
   outcome: Outcome,
   extraStatements: readonly Statement[],
 ): Promise<void> {
+  gateway.metrics.models.record(request, outcome)
   recordOutcome(gateway, request, outcome)
   if (request.spans) recordReply(request, request.spans, outcome)
   if (request.completeHits) await completeHits(gateway, request)

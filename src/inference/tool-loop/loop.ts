@@ -169,11 +169,12 @@ export class ToolLoop {
   }
 
   /** The outcome of a turn updates the health of the candidate that served it. */
-  #recordTurn({ summary, firstContentAt }: Turn) {
+  #recordTurn({ candidate, summary, firstContentAt }: Turn) {
     const { gateway, request } = this.context
     const charge = computeTurnCharge(gateway, request, summary)
     const firstTokenMs =
       request.content.stream && firstContentAt !== null ? firstContentAt - request.startedAt : null
+    gateway.metrics.models.recordTurn(candidate.endpoint, request.format.task)
     recordOutcome(gateway, request, { status: 'completed', charge, summary, error: null, firstTokenMs })
     return { charge, durationMs: Math.round(performance.now() - request.attempts.lastStartedAt) }
   }

@@ -111,6 +111,7 @@ export class ToolCalls {
     const startedAt = performance.now()
     const outcome = await this.#call({ ...call, name }, instance, { ...this.#buildRun(part), input })
     work.toolCalls.executed++
+    this.#context.gateway.metrics.policies.recordToolRun(tool.name, outcome.isError ? 'failed' : 'completed')
     const durationMs = Math.round(performance.now() - startedAt)
     for (const { name: provider, quantity, nanos } of outcome.fees ?? [])
       work.bill.addFee({ kind: 'tool', name: tool.name, provider, quantity, cost: nanos, durationMs })

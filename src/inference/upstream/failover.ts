@@ -195,7 +195,8 @@ async function tryCandidate<Q extends RequestState, T extends AttemptedTranslati
     if (candidate.endpoint.provider.failsOnRequest || exchange.isRequestedTimeout(failure))
       health.releaseTrial()
     else {
-      health.recordFailure(gateway.clock.now(), failure)
+      const restriction = health.recordFailure(gateway.clock.now(), failure)
+      if (restriction) gateway.metrics.models.recordRestriction(candidate, request.format.task, restriction)
       gateway.routing.sharing?.reportFailure(candidate.id, health, failure.kind)
     }
     attempts.failed.push(

@@ -97,7 +97,12 @@ async function settleJob(gateway: Gateway, job: VideoJob, source: SettledJob): P
   const { settled, unrecovered } = await settleRecovered(ledger, hold, recovered, (record) =>
     buildStatements(gateway, job, source, record),
   )
-  if (!unrecovered) return settled ? metrics.recordCharge(settled.target.provider, settled.charge) : undefined
+  if (!unrecovered) {
+    if (!settled) return
+    metrics.recordCharge(settled.target.provider, settled.charge)
+    metrics.models.recordJob(settled, 'video')
+    return
+  }
   metrics.recordInterrupted('unrecovered', 1)
   log.error({ err: unrecovered.cause, job: job.id }, 'a video job was recorded without a charge')
 }

@@ -9,6 +9,11 @@ export const systemClock: Clock = { now: () => Date.now() }
 export class RemoteClock implements Clock {
   #offsetMs = 0
 
+  /** Milliseconds that the remote clock is ahead of this one. */
+  get offsetMs(): number {
+    return this.#offsetMs
+  }
+
   now(): number {
     return Date.now() + this.#offsetMs
   }

@@ -61,6 +61,7 @@ const checkLedgerOperation = defineOperation({
       )
     }
     const { sound, findings, figures } = check
+    request.gateway.metrics.system.recordCheck('ledger', sound)
     await transact(request, async (_tx, record) => {
       record({ action: 'ledger.check', target: { type: 'ledger', id: 'ledger' }, details: { sound } })
     })
