@@ -68,7 +68,7 @@ function matches(condition: Condition, row: LogRow): boolean {
   return condition.columns.some((column) => condition.values.some((value) => value === row[column]))
 }
 
-export function isVisible({ visible }: LogSelection, row: LogRow): boolean {
+export function isVisible({ visible }: Pick<LogSelection, 'visible'>, row: LogRow): boolean {
   return visible === null || visible.some((conditions) => matchesAll(conditions, row))
 }
 
