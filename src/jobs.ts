@@ -74,9 +74,6 @@ const requestLogMs = 500
 /** A response is canceled by any node within about this time. */
 const backgroundSyncMs = 1000
 
-/** Interval between slices while there are contents to index. A search indexes the newest ones itself. */
-const contentIndexMs = 1000
-
 /** Another slice of an erasure begins within about this time. */
 const erasureSyncMs = 1000
 
@@ -142,7 +139,7 @@ export const jobs: readonly Job[] = [
   { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },
   { name: 'idempotency keys', everyMs: 5 * minuteMs, run: pruneIdempotencyKeys },
   { name: 'contents to the bucket', everyMs: minuteMs, run: moveContents },
-  { name: 'content search', everyMs: contentIndexMs, run: (gateway) => indexContents(gateway) },
+  { name: 'content search', everyMs: minuteMs, run: (gateway) => indexContents(gateway) },
   { name: 'erasures', everyMs: erasureSyncMs, run: runErasures, tables: ['erasures'] },
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
 ]

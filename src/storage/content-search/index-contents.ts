@@ -14,9 +14,9 @@ const batchSize = 16
 /** Words of one transaction, which other writers wait for. */
 const maxWordsPerTransaction = 2000
 /** One run of the job ends after this time, and the next one continues. */
-const runMs = 5000
+const runMs = 40_000
 
-/** Indexes what was logged since, and what was logged before there was an index. */
+/** Indexes what was logged since, the newest first, and what was logged before there was an index. */
 export async function indexContents(context: IndexContext, maxMs = runMs): Promise<RunResult> {
   const end = performance.now() + maxMs
   const indexer = new ContentIndexer(context)
