@@ -139,7 +139,7 @@ export const jobs: readonly Job[] = [
   { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },
   { name: 'idempotency keys', everyMs: 5 * minuteMs, run: pruneIdempotencyKeys },
   { name: 'contents to the bucket', everyMs: minuteMs, run: moveContents },
-  { name: 'content search', everyMs: minuteMs, run: (gateway) => indexContents(gateway) },
+  { name: 'content search', everyMs: 2 * minuteMs, run: (gateway) => indexContents(gateway) },
   { name: 'erasures', everyMs: erasureSyncMs, run: runErasures, tables: ['erasures'] },
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
 ]

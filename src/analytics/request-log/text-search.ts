@@ -64,10 +64,11 @@ async function readRows(
 ): Promise<GenerationRow[]> {
   if (candidates.length === 0) return []
   const ids = candidates.map(({ generation_id }) => generation_id)
+  // First by the ids alone: a planner could read all requests of the organization in the order of their time.
+  const candidateRows = db.selectFrom('generations').selectAll().where('id', 'in', ids).limit(ids.length)
   const rows = await db
-    .selectFrom('generations')
+    .selectFrom(candidateRows.as('generations'))
     .selectAll()
-    .where('id', 'in', ids)
     .where(selectRange(selection, { after: null, until: null }, 'generations'))
     .where(buildCondition(selection, selection.generations ?? []))
     .orderBy('created_at', 'desc')
