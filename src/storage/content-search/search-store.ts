@@ -21,7 +21,8 @@ export async function readUnindexed(db: Db, limit: number) {
 
 /** Adds contents to the index. `tx` is a transaction. */
 export async function insertIndexed(tx: Db, contents: readonly IndexedContent[]): Promise<void> {
-  for (const content of contents)
+  // The full-text table of SQLite begins a new part of its index for a number that is not after the last one.
+  for (const content of contents.toSorted(compareNewestFirst).reverse())
     if (isPostgres(tx)) await insertOnPostgres(tx, content)
     else await insertOnSqlite(tx, content)
 }
@@ -110,7 +111,10 @@ async function findOnPostgres(
   return rows
 }
 
-/** Whole milliseconds are read, because their entries are not in the order of the ids. */
+/**
+ * Whole milliseconds are read, because their entries are not in the order of the ids. The plus signs keep SQLite from
+ * searching the contents by their time for each word.
+ */
 async function findOnSqlite(
   db: Db,
   { organizationId, from, before }: IndexRange,
@@ -122,8 +126,8 @@ async function findOnSqlite(
   const { rows } = await sql<ContentPosition>`select created_at, generation_id
     from content_words cross join generation_contents on search_entry = content_words.rowid
     where content_words match ${words} and content_words.rowid >= ${firstEntryOf(from)} and content_words.rowid < ${last}
-      and organization_id = ${organizationId}
-      and (created_at, generation_id) < (${before.created_at}, ${before.generation_id})
+      and +organization_id = ${organizationId}
+      and (+created_at, +generation_id) < (${before.created_at}, ${before.generation_id})
     order by content_words.rowid desc limit ${limit + maxSameMs}`.execute(db)
   const sorted = rows.sort(compareNewestFirst)
   const end = sorted[limit - 1]
