@@ -29,6 +29,7 @@ import { usdFromNanos } from './platform/money/money.ts'
 import { rootCauseMessage } from './platform/root-cause.ts'
 import { isoNow, RemoteClock } from './platform/time/clock.ts'
 import { moveContents } from './storage/content-packs.ts'
+import { indexContents } from './storage/content-search/index-contents.ts'
 import { deleteExpiredConversations } from './storage/conversations.ts'
 import { deleteExpiredResponses } from './storage/stored-responses.ts'
 
@@ -138,6 +139,7 @@ export const jobs: readonly Job[] = [
   { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },
   { name: 'idempotency keys', everyMs: 5 * minuteMs, run: pruneIdempotencyKeys },
   { name: 'contents to the bucket', everyMs: minuteMs, run: moveContents },
+  { name: 'content search', everyMs: 2 * minuteMs, run: (gateway) => indexContents(gateway) },
   { name: 'erasures', everyMs: erasureSyncMs, run: runErasures, tables: ['erasures'] },
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
 ]

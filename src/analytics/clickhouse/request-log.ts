@@ -1,5 +1,6 @@
 import type { Db } from '../../platform/db/db.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
+import { toLikePattern } from '../../platform/text/wildcard.ts'
 import type { Histogram } from '../request-log/histogram.ts'
 import { readHistogram } from '../request-log/histogram.ts'
 import { buildCondition, type Condition, type LogSelection } from '../request-log/selection.ts'
@@ -163,9 +164,19 @@ function listBounds({ from, to }: { from: string | null; to: string | null }, { 
 
 /** As in SQL of the database. Names of columns are those of the selection, which no client chooses. */
 function toSql(condition: Condition): string {
+  if ('any' in condition) return joinConditions(condition.any.map(toSql), 'OR')
+  if ('not' in condition) return `NOT (${toSql(condition.not)})`
   if ('min' in condition) return `${condition.column} >= ${quoteValue(condition.min)}`
-  if ('line' in condition)
-    return `has(splitByChar('\\n', ifNull(${condition.column}, '')), ${quoteText(condition.line)})`
+  if ('max' in condition) return `${condition.column} <= ${quoteValue(condition.max)}`
+  if ('part' in condition)
+    return `position(concat('\\n', ifNull(${condition.column}, ''), '\\n'), ${quoteText(condition.part)}) > 0`
+  if ('pattern' in condition) {
+    const pattern = quoteText(toLikePattern(condition.pattern))
+    return joinConditions(
+      condition.columns.map((column) => `ifNull(${column} ILIKE ${pattern}, 0)`),
+      'OR',
+    )
+  }
   const list = quoteList(condition.values)
   if (condition.values.length === 0) return '0'
   return joinConditions(

@@ -1,13 +1,21 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Scope } from '../../identity/permissions/grant.ts'
+import { matchesPattern, toLikePattern } from '../../platform/text/wildcard.ts'
 
 type Value = string | number | bigint
 
-/** One of the columns has one of the values, the column has at least this value, or the text has this line. */
+/**
+ * One of the columns has one of the values, or matches a pattern; the column has at least, or at most, this value; its
+ * lines, each between line feeds, have this part; one of several conditions holds, or one does not.
+ */
 export type Condition =
   | { columns: readonly string[]; values: readonly Value[] }
+  | { columns: readonly string[]; pattern: string }
   | { column: string; min: number | bigint }
-  | { column: string; line: string }
+  | { column: string; max: number | bigint }
+  | { column: string; part: string }
+  | { any: readonly Condition[] }
+  | { not: Condition }
 
 /** The selection of requests in a list. Conditions are data, so that the list and its live continuation agree. */
 export interface LogSelection {
@@ -47,24 +55,26 @@ export function matchesAll(conditions: readonly Condition[], row: LogRow): boole
 }
 
 function matches(condition: Condition, row: LogRow): boolean {
-  if ('min' in condition) {
+  if ('any' in condition) return condition.any.some((one) => matches(one, row))
+  if ('not' in condition) return !matches(condition.not, row)
+  if ('min' in condition || 'max' in condition) {
     const value = row[condition.column]
-    return (typeof value === 'number' || typeof value === 'bigint') && value >= condition.min
+    if (typeof value !== 'number' && typeof value !== 'bigint') return false
+    return 'min' in condition ? value >= condition.min : value <= condition.max
   }
-  if ('line' in condition)
-    return String(row[condition.column] ?? '')
-      .split('\n')
-      .includes(condition.line)
+  if ('part' in condition) return `\n${row[condition.column] ?? ''}\n`.includes(condition.part)
+  if ('pattern' in condition)
+    return condition.columns.some((column) => matchesPattern(String(row[column] ?? ''), condition.pattern))
   return condition.columns.some((column) => condition.values.some((value) => value === row[column]))
 }
 
-export function isVisible({ visible }: LogSelection, row: LogRow): boolean {
+export function isVisible({ visible }: Pick<LogSelection, 'visible'>, row: LogRow): boolean {
   return visible === null || visible.some((conditions) => matchesAll(conditions, row))
 }
 
 /** The same as SQL. */
 export function buildCondition(
-  { visible }: LogSelection,
+  { visible }: Pick<LogSelection, 'visible'>,
   conditions: readonly Condition[],
 ): RawBuilder<boolean> {
   const parts = conditions.map(toSql)
@@ -79,11 +89,22 @@ function join(parts: readonly RawBuilder<boolean>[], operator: 'and' | 'or'): Ra
 }
 
 function toSql(condition: Condition): RawBuilder<boolean> {
+  if ('any' in condition) return join(condition.any.map(toSql), 'or')
+  // Null, where a column has no value, is not true either.
+  if ('not' in condition) return sql<boolean>`(${toSql(condition.not)}) is not true`
   if ('min' in condition) return sql<boolean>`${sql.ref(condition.column)} >= ${condition.min}`
-  if ('line' in condition) {
+  if ('max' in condition) return sql<boolean>`${sql.ref(condition.column)} <= ${condition.max}`
+  if ('part' in condition) {
     const lines = sql`('\n' || ${sql.ref(condition.column)} || '\n')`
     // Unlike `like`, it distinguishes upper and lower case in both databases, and has no wildcards.
-    return sql<boolean>`replace(${lines}, ${`\n${condition.line}\n`}, '') <> ${lines}`
+    return sql<boolean>`replace(${lines}, ${condition.part}, '') <> ${lines}`
+  }
+  if ('pattern' in condition) {
+    const pattern = toLikePattern(condition.pattern)
+    const tests = condition.columns.map(
+      (column) => sql<boolean>`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`,
+    )
+    return join(tests, 'or')
   }
   if (condition.values.length === 0) return sql<boolean>`1 = 0`
   const tests = condition.columns.map(

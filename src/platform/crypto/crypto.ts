@@ -27,10 +27,12 @@ const sliceBytes = 192 * 1024
 export class Vault {
   readonly #encryptionKey: Uint8Array
   readonly #signKey: Uint8Array
+  readonly #searchKey: Uint8Array
 
   constructor(master: string) {
     this.#encryptionKey = deriveKey(master, 'headgate/seal')
     this.#signKey = deriveKey(master, 'headgate/sign')
+    this.#searchKey = deriveKey(master, 'headgate/search')
   }
 
   /** AES-256-GCM. `context` binds the ciphertext to its row, so that it cannot be moved to another. */
@@ -82,6 +84,11 @@ export class Vault {
   /** Size of the plaintext of a encrypted value. */
   static plaintextBytes(encrypted: string): number {
     return Math.floor(((encrypted.length - 'v1.'.length) * 3) / 4) - encryptionOverheadBytes
+  }
+
+  /** A key for hashes of words, which can be compared within the same context only. */
+  deriveSearchKey(context: string): Uint8Array {
+    return createHmac('sha256', this.#searchKey).update(context).digest()
   }
 
   sign(text: string): string {

@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { ColumnType, Generated } from 'kysely'
 import type { GenerationTable } from './generation-table.ts'
 
 /**
@@ -1326,6 +1326,8 @@ export interface GenerationContentTable {
   /** Its first byte in the pack, and how many. */
   pack_offset: number | null
   pack_length: number | null
+  /** What finds it by its words, in a form that depends on the database; null before it is indexed. */
+  search_entry: ColumnType<unknown, undefined, null>
 }
 
 export interface GenerationFeedbackTable {

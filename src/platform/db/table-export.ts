@@ -11,6 +11,9 @@ export interface ExportedTable {
 /** Rows of one round trip to PostgreSQL: few, because a stored prompt can be a megabyte. */
 const rowsPerFetch = 100
 
+/** Columns that are derived from others: they are not exported, and computed again after a restore. */
+const derivedColumns: ReadonlySet<string> = new Set(['search_entry'])
+
 /** Every table with data, parents before the tables that refer to them. */
 export async function listTables(db: Db): Promise<ExportedTable[]> {
   const names = (await listTableNames(db)).filter((name) => !recordTables.includes(name))
@@ -32,8 +35,8 @@ export async function listTableNames(db: Db): Promise<string[]> {
     ? await sql<{ name: string }>`select relname as name from pg_class
         where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
         order by relname`.execute(db)
-    : await sql<{ name: string }>`select name from sqlite_master
-        where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name`.execute(db)
+    : await sql<{ name: string }>`select name from pragma_table_list
+        where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name`.execute(db)
   return rows.map(({ name }) => name)
 }
 
@@ -80,7 +83,7 @@ export type EncodedRow = Record<string, EncodedValue>
 function encodeRow(row: Record<string, unknown>): EncodedRow {
   const encoded: EncodedRow = {}
   for (const [column, value] of Object.entries(row))
-    if (value !== null) encoded[column] = encodeValue(column, value)
+    if (value !== null && !derivedColumns.has(column)) encoded[column] = encodeValue(column, value)
   return encoded
 }
 

@@ -13,7 +13,9 @@ export interface Bucket {
 /** The parameters of `GET /generations/histogram`: the filters of the list. All time is shown as 30 days. */
 export function histogramQuery(search: RequestSearch, now: number) {
   const isAllTime = search.period === 'all' && !hasOwnRange(search)
-  return { ...queryOf(isAllTime ? { ...search, period: '30d' } : search, now), buckets: 60 }
+  // It counts by records, which have no text and many ids.
+  const { text: _text, id: _id, ...filters } = search
+  return { ...queryOf(isAllTime ? { ...filters, period: '30d' } : filters, now), buckets: 60 }
 }
 
 export function bucketsOf({ data }: Reply): Bucket[] {

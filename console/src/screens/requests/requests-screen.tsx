@@ -44,8 +44,9 @@ function RequestsScreen() {
   }
   const calls = [
     { method: 'GET', path: '/generations', query: { ...query, limit: pageSize } },
-    { method: 'GET', path: '/generations/stream', query },
-    callOf(histogramOptions(search, now)),
+    ...(search.text === undefined
+      ? [{ method: 'GET', path: '/generations/stream', query }, callOf(histogramOptions(search, now))]
+      : []),
   ]
   return (
     <Page
@@ -62,7 +63,7 @@ function RequestsScreen() {
     >
       <Stack gap="sm">
         <Filters search={chosen} onChange={setSearch} />
-        <Histogram search={search} now={now} />
+        {search.text === undefined && search.id === undefined && <Histogram search={search} now={now} />}
         <ContentNote workspaceId={search.workspace_id} />
         <RequestList
           query={query}
@@ -106,7 +107,7 @@ function RequestList({ query, isFiltered, onRefresh }: RequestListProps) {
   const found = useRequests(query)
   const { list } = found
   const tail = useLiveTail(query, {
-    ...{ isOn: isLive, isPaused: isOver },
+    ...{ isOn: isLive && query.text === undefined, isPaused: isOver },
     onReconnect: () => void list.refetch(),
   })
   const rows = useMemo(() => {
@@ -126,7 +127,8 @@ function RequestList({ query, isFiltered, onRefresh }: RequestListProps) {
           <Switch
             size="sm"
             label="Live"
-            checked={isLive}
+            checked={isLive && query.text === undefined}
+            disabled={query.text !== undefined}
             onChange={(event) => setLive(event.currentTarget.checked)}
           />
           <Text size="sm" c="dimmed" role="status">

@@ -14,8 +14,17 @@ export interface RequestSearch {
   format?: string
   app?: string
   session_id?: string
+  external_user?: string
+  tag?: string
   min_cost?: string
+  max_cost?: string
   min_latency?: string
+  max_latency?: string
+  id?: string
+  request_id?: string
+  upstream_id?: string
+  /** Words of the logged prompt or reply. */
+  text?: string
 }
 
 export const periods = { '1h': 1, '24h': 24, '7d': 168, '30d': 720, all: null } as const
@@ -30,16 +39,24 @@ const patterns: Record<Exclude<keyof RequestSearch, 'period'>, RegExp> = {
   to: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/,
   model: /^.{1,256}$/,
   provider: /^.{1,256}$/,
-  key: /^[0-9a-f]{64}$/,
+  key: /^.{1,256}$/,
   user_id: /^.{1,256}$/,
   workspace_id: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
-  status: /^(completed|failed|cancelled|refused)(,(completed|failed|cancelled|refused))*$/,
+  status: /^!?(completed|failed|cancelled|refused|error|[45]\d\d)(,!?(completed|failed|cancelled|refused|error|[45]\d\d))*$/,
   error_code: /^.{1,256}$/,
   format: /^.{1,256}$/,
   app: /^.{1,256}$/,
   session_id: /^.{1,256}$/,
+  external_user: /^.{1,256}$/,
+  tag: /^.{1,256}$/,
   min_cost: /^\d{1,9}(\.\d{1,9})?$/,
+  max_cost: /^\d{1,9}(\.\d{1,9})?$/,
   min_latency: /^\d{1,9}$/,
+  max_latency: /^\d{1,9}$/,
+  id: /^.{1,256}$/,
+  request_id: /^.{1,256}$/,
+  upstream_id: /^.{1,256}$/,
+  text: /^(?=.*[\p{L}\p{N}]).{1,256}$/u,
 }
 
 export type FilterName = keyof typeof patterns

@@ -1,72 +1,97 @@
 import { z } from 'zod'
-import type { Caller } from '../../../access/caller.ts'
+import { type Caller, isInferenceKey } from '../../../access/caller.ts'
 import {
+  buildCondition,
   type Condition,
   type LogSelection,
   listVisibleRequests,
 } from '../../../analytics/request-log/selection.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
-import { tagFilter } from '../../../governance/tags/tag-schema.ts'
+import { searchKeys } from '../../../identity/key-search.ts'
 import { findKey } from '../../../identity/keys.ts'
-import { assertWithinScope, resolveVisibleOwner, type Scope } from '../../../identity/permissions/grant.ts'
+import {
+  assertWithinScope,
+  isWithinScope,
+  resolveVisibleOwner,
+  type Scope,
+} from '../../../identity/permissions/grant.ts'
 import { resolveWorkspace } from '../../../identity/workspaces.ts'
+import { uuidPattern } from '../../../platform/crypto/ids.ts'
 import { chargeFlags } from '../../../platform/db/generation-table.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { readRequestTime } from '../../../platform/http/request-id.ts'
 import { nanosFromUsd } from '../../../platform/money/money.ts'
 import { queryBoolean } from '../../../platform/validation/query-params.ts'
 import { utcTimestamp } from '../../../platform/validation/time-schema.ts'
-
-export const logStatuses = ['completed', 'failed', 'cancelled', 'refused'] as const
-type LogStatus = (typeof logStatuses)[number]
+import {
+  isStatusItem,
+  isTagItem,
+  logStatuses,
+  matchStatus,
+  matchTags,
+  matchValues,
+  type ValueFilter,
+  valueFilter,
+} from './filter-values.ts'
 
 const text = z.string().min(1).max(256)
-const statusList = new RegExp(`^(?:${logStatuses.join('|')})(?:,(?:${logStatuses.join('|')}))*$`)
 const decimal = /^\d{1,9}(?:\.\d{1,9})?$/
+const amount = z.string().regex(decimal, 'must be an amount in USD')
+const milliseconds = z.string().regex(/^\d{1,9}$/, 'must be a number of milliseconds')
+const several = 'Several values are separated by commas; `!` in front of one excludes it.'
 
 /** Filters that select requests; all of them must match. */
 export const logFilters = z.strictObject({
   from: utcTimestamp.optional().describe('Requests that arrived at this time or later.'),
   to: utcTimestamp.optional().describe('Exclusive.'),
-  model: text.optional().describe('The model that was requested, or the one that replied.'),
-  provider: text.optional().describe('The slug or the name of the provider.'),
-  key: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/i, 'must be the hash of a key')
+  model: valueFilter('a model')
     .optional()
-    .describe('The hash of the key.'),
-  user_id: text.optional().describe('The member who created the key.'),
-  workspace_id: z.uuid().optional(),
-  status: z
-    .string()
-    .regex(statusList, `must be ${logStatuses.join(', ')}, or several of them separated by commas`)
+    .describe(
+      `The model that was requested, or the one that replied. \`*\` stands for any characters: \`*claude*\`. ${several}`,
+    ),
+  provider: valueFilter('a provider').optional().describe(`The slug or the name of the provider. ${several}`),
+  key: valueFilter('the hash or the name of a key')
     .optional()
-    .describe('`completed`, `failed`, `cancelled` or `refused`, or several of them separated by commas.'),
-  error_code: text.optional().describe('The `reason` of the error.'),
+    .describe(`The hash of the key, or its name, in which \`*\` stands for any characters. ${several}`),
+  user_id: valueFilter('a member').optional().describe(`The member who created the key. ${several}`),
+  workspace_id: valueFilter('the id of a workspace', (value) => uuidPattern.test(value))
+    .optional()
+    .describe(`The id of the workspace. ${several}`),
+  status: valueFilter(`${logStatuses.join(', ')}, error, or an HTTP status from 400`, isStatusItem)
+    .optional()
+    .describe(
+      `\`completed\`, \`failed\`, \`cancelled\` or \`refused\`; \`error\` for failed and refused ones; the HTTP status of the error. ${several}`,
+    ),
+  error_code: valueFilter('the reason of an error')
+    .optional()
+    .describe(`The \`reason\` of the error. ${several}`),
   flag: z
     .enum(chargeFlags)
     .optional()
     .describe('Anomalies of the charge, as in `headgate.flag` of the record.'),
-  format: text.optional().describe('The format of the client: `chat`, `messages`, ...'),
-  app: text.optional().describe('The address or the title of the app.'),
-  session_id: text.optional(),
-  external_user: text.optional().describe('The end user.'),
-  tag: tagFilter.optional(),
-  preset: text.optional().describe('The id of the preset.'),
+  format: valueFilter('a format')
+    .optional()
+    .describe(`The format of the client: \`chat\`, \`messages\`, ... ${several}`),
+  app: valueFilter('an app').optional().describe(`The address or the title of the app. ${several}`),
+  session_id: valueFilter('a session').optional().describe(several),
+  external_user: valueFilter('an end user').optional().describe(`The end user. ${several}`),
+  tag: valueFilter('a tag', isTagItem)
+    .optional()
+    .describe(
+      '`name=value`, a name or a value. Requests have all of several tags separated by commas; `!` in front of one excludes it.',
+    ),
+  preset: valueFilter('a preset').optional().describe(`The id of the preset. ${several}`),
   streamed: queryBoolean().optional(),
   is_byok: queryBoolean().optional(),
-  min_cost: z
-    .string()
-    .regex(decimal, 'must be an amount in USD')
-    .optional()
-    .describe('At least this charge, in USD.'),
-  min_latency: z
-    .string()
-    .regex(/^\d{1,9}$/, 'must be a number of milliseconds')
+  min_cost: amount.optional().describe('At least this charge, in USD.'),
+  max_cost: amount.optional().describe('At most this charge, in USD.'),
+  min_latency: milliseconds
     .optional()
     .describe('At least this many milliseconds from the request to the end of the reply.'),
+  max_latency: milliseconds.optional().describe('At most this many milliseconds.'),
   id: text.optional().describe('The id of one request.'),
   request_id: text.optional().describe('The value of the response header `X-Request-Id`.'),
+  upstream_id: text.optional().describe("The provider's own id of the reply."),
 })
 
 export type LogFilters = z.output<typeof logFilters>
@@ -81,27 +106,27 @@ export interface LogRequest {
 export async function resolveLogSelection(request: LogRequest, filters: LogFilters): Promise<LogSelection> {
   const { caller, scope } = request
   const { from, to } = resolvePeriod(request.gateway, filters)
-  const statuses = (filters.status?.split(',') ?? [...logStatuses]) as LogStatus[]
-  const ended = statuses.filter((status) => status !== 'refused')
+  const status = matchStatus(filters.status)
   const shared = [...listSharedConditions(filters), ...(await listOwnerConditions(request, filters))]
   const served = listServedConditions(request.gateway, filters)
-  const isRefusedIncluded = statuses.includes('refused') && served.length === 0
+  // What a rejected request does not have cannot be excluded, nor too much.
+  const isOfServed = served.some((condition) => !('not' in condition || 'max' in condition))
+  const models = (columns: string[]) => matchValues(columns, filters.model, { allowsPatterns: true })
   return {
     organizationId: caller.organizationId,
     id: filters.id ?? null,
     from,
     to,
-    generations:
-      ended.length === 0
-        ? null
-        : [
-            ...shared,
-            ...served,
-            ...anyOf(['model', 'requested_model'], filters.model),
-            ...(filters.status === undefined ? [] : [{ columns: ['status'], values: ended }]),
-          ],
-    refused: isRefusedIncluded ? [...shared, ...anyOf(['requested_model'], filters.model)] : null,
-    isUnsuccessful: !ended.includes('completed') || filters.error_code !== undefined || isOfCrash(filters),
+    generations: status.generations && [
+      ...shared,
+      ...served,
+      ...models(['model', 'requested_model']),
+      ...status.generations,
+    ],
+    refused:
+      status.refused && !isOfServed ? [...shared, ...models(['requested_model']), ...status.refused] : null,
+    isUnsuccessful:
+      status.isUnsuccessful || (filters.error_code?.included.length ?? 0) > 0 || isOfCrash(filters),
     visible: listVisibleRequests(scope),
   }
 }
@@ -144,49 +169,100 @@ function toFlag(value: boolean | undefined): number | undefined {
 /** Builds conditions on columns that rejected requests have, too. */
 function listSharedConditions(filters: LogFilters): Condition[] {
   return [
-    ...anyOf(['error_code'], filters.error_code),
-    ...anyOf(['dialect'], filters.format),
-    ...anyOf(['app_url', 'app_title'], filters.app),
-    ...anyOf(['session_id'], filters.session_id),
-    ...anyOf(['external_user'], filters.external_user),
-    ...(filters.tag ?? []).map((line) => ({ column: 'tags', line })),
-    ...anyOf(['preset_id'], filters.preset),
+    ...matchValues(['error_code'], filters.error_code),
+    ...matchValues(['dialect'], filters.format),
+    ...matchValues(['app_url', 'app_title'], filters.app),
+    ...matchValues(['session_id'], filters.session_id),
+    ...matchValues(['external_user'], filters.external_user),
+    ...matchTags(filters.tag),
+    ...matchValues(['preset_id'], filters.preset),
     ...anyOf(['streamed'], toFlag(filters.streamed)),
-    ...anyOf(['user_id'], filters.user_id),
+    ...matchValues(['user_id'], filters.user_id),
     ...anyOf(['id'], filters.id),
     ...anyOf(['request_id'], filters.request_id),
     ...(filters.min_latency === undefined
       ? []
       : [{ column: 'latency_ms', min: Number(filters.min_latency) }]),
+    ...(filters.max_latency === undefined
+      ? []
+      : [{ column: 'latency_ms', max: Number(filters.max_latency) }]),
   ]
 }
 
 /** Builds conditions on columns that only requests which reached a provider have. */
 function listServedConditions({ catalog }: Gateway, filters: LogFilters): Condition[] {
-  const { provider, is_byok, min_cost } = filters
-  const slug = provider && (catalog.providerByName.get(provider)?.slug ?? provider)
+  const { provider, is_byok, min_cost, max_cost } = filters
+  const toSlugs = (names: string[]) => names.map((name) => catalog.providerByName.get(name)?.slug ?? name)
+  const slugs = provider && { included: toSlugs(provider.included), excluded: toSlugs(provider.excluded) }
   const cost = min_cost === undefined ? 0n : (nanosFromUsd(min_cost) ?? 0n)
   return [
-    ...anyOf(['provider'], slug),
+    ...matchValues(['provider'], slugs),
     ...anyOf(['is_byok'], toFlag(is_byok)),
     ...anyOf(['flag'], filters.flag),
+    ...anyOf(['upstream_id'], filters.upstream_id),
     ...(cost > 0n ? [{ column: 'cost_nanos', min: cost }] : []),
+    ...(max_cost === undefined ? [] : [{ column: 'cost_nanos', max: nanosFromUsd(max_cost) ?? 0n }]),
   ]
 }
 
 async function listOwnerConditions(request: LogRequest, filters: LogFilters): Promise<Condition[]> {
-  const { gateway, caller, scope } = request
-  const conditions: Condition[] = []
-  if (filters.key !== undefined) {
-    const key = await findKey(gateway.db, caller.organizationId, filters.key.toLowerCase())
+  const { key, workspace_id } = filters
+  const keys = await mapValues(key, (value) => findKeyIds(request, value))
+  const workspaces = await mapValues(workspace_id, (value) => findWorkspaceIds(request, value))
+  return [...matchIds('key_id', keys), ...matchIds('workspace_id', workspaces)]
+}
+
+type Ids = Record<keyof ValueFilter, (string | number)[]>
+
+async function mapValues<T extends string | number>(
+  filter: ValueFilter | undefined,
+  find: (value: string) => Promise<T[]>,
+): Promise<Ids | null> {
+  if (!filter) return null
+  const included = await Promise.all(filter.included.map(find))
+  const excluded = await Promise.all(filter.excluded.map(find))
+  return { included: included.flat(), excluded: excluded.flat() }
+}
+
+function matchIds(column: string, ids: Ids | null): Condition[] {
+  if (!ids) return []
+  const { included, excluded } = ids
+  return [
+    ...(included.length === 0 ? [] : [{ columns: [column], values: included }]),
+    ...(excluded.length === 0 ? [] : [{ not: { columns: [column], values: excluded } }]),
+  ]
+}
+
+async function findWorkspaceIds({ gateway, caller, scope }: LogRequest, value: string): Promise<string[]> {
+  const { id } = await resolveWorkspace(gateway.db, caller.organizationId, value)
+  resolveVisibleOwner(scope, id)
+  return [id]
+}
+
+/** Keys that one name stands for. */
+const maxNamedKeys = 200
+
+/** By hash or by name. A caller finds names of keys whose requests it may see; an inference key only its own. */
+async function findKeyIds({ gateway, caller, scope }: LogRequest, value: string): Promise<number[]> {
+  const { organizationId } = caller
+  if (/^[0-9a-f]{64}$/i.test(value)) {
+    const key = await findKey(gateway.db, organizationId, value.toLowerCase())
     if (!key) throw gatewayError('not_found', 'key: the key does not exist.')
     assertWithinScope(scope, { workspaceId: key.workspace_id, ownerId: key.creator_user_id })
-    conditions.push({ columns: ['key_id'], values: [key.id] })
+    return [key.id]
   }
-  if (filters.workspace_id !== undefined) {
-    const { id } = await resolveWorkspace(gateway.db, caller.organizationId, filters.workspace_id)
-    resolveVisibleOwner(scope, id)
-    conditions.push({ columns: ['workspace_id'], values: [id] })
-  }
-  return conditions
+  const text = value.split('*').reduce((longest, part) => (part.length > longest.length ? part : longest), '')
+  const { keys } = await searchKeys(gateway.db, {
+    ...{ organizationId, text, offset: 0, limit: maxNamedKeys + 1 },
+    filter: buildCondition({ visible: null }, [{ columns: ['name'], pattern: value }]),
+  })
+  if (keys.length > maxNamedKeys)
+    throw invalidFieldError('key', `stands for more than ${maxNamedKeys} keys. Use a longer name, or a hash`)
+  const visible = keys.filter(
+    (key) =>
+      (!isInferenceKey(caller) || key.id === caller.key.id) &&
+      isWithinScope(scope, { workspaceId: key.workspace_id, ownerId: key.creator_user_id }),
+  )
+  if (visible.length === 0) throw gatewayError('not_found', `key: no key is named ${JSON.stringify(value)}.`)
+  return visible.map(({ id }) => id)
 }

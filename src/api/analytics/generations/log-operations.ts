@@ -5,6 +5,7 @@ import { encryptTimeCursor, openTimeCursor } from '../../../platform/crypto/encr
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { queryInteger } from '../../../platform/validation/query-params.ts'
 import { logFilters, resolveLogSelection } from './filters.ts'
+import { searchTexts, textFilter } from './text-filter.ts'
 import { logRecord, toLogRecords } from './log-record.ts'
 import { streamRequests } from './log-stream.ts'
 
@@ -20,6 +21,7 @@ const listGenerations = defineOperation({
     'An extension. An inference key sees the requests of its workspace, a management key those of its organization; a member those of their keys, or all of a workspace. Filters are combined. A page examines a bounded number of requests, so it can have fewer than `limit`, or none, although there are more: continue until `cursor` is null. `searched_to` says how far back the page reaches.',
   permission: 'generations:read',
   query: logFilters.extend({
+    text: textFilter.optional(),
     limit: queryInteger({ min: 1, max: 100, fallback: 50 }),
     cursor: z.string().min(1).max(1024).optional().describe('The cursor from the previous page.'),
   }),
@@ -34,13 +36,17 @@ const listGenerations = defineOperation({
   }),
   handle: async (context) => {
     const { gateway, caller, query } = context
-    const { limit, cursor, ...filters } = query
+    const { limit, cursor, text, ...filters } = query
     const selection = await resolveLogSelection(context, filters)
     const start = openTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), cursor)
     const isOfOne = filters.id !== undefined || filters.request_id !== undefined
     // A client may ask for a request by its id before the replica has it.
     const stores = isOfOne ? { ...gateway, replica: null } : gateway
-    const { entries, last } = await findLogPage(stores, selection, { limit, start })
+    const page = { limit, start }
+    const { entries, last } =
+      text === undefined
+        ? await findLogPage(stores, selection, page)
+        : await searchTexts(context, { selection, query: text }, page)
     return {
       data: await toLogRecords(gateway, caller, entries),
       cursor: last && encryptTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), last),

@@ -10,7 +10,7 @@ import { findKeys, listWorkspaceNames } from '../../../identity/record-names.ts'
 import { sumNestedCosts } from '../../../ledger/bill-lines.ts'
 import { readUsage } from '../../../ledger/generation.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
-import { logStatuses } from './filters.ts'
+import { logStatuses } from './filter-values.ts'
 import { countAttempts } from './provider-responses.ts'
 
 const text = z.string().nullable()

@@ -35,18 +35,38 @@ describeOnEachDatabase('GET /generations', (server, kind) => {
         ended_at: `2030-01-0${n}T00:00:01.000Z`,
         ...changes,
       })
-    await insert(1, { user_id: tenant.owner.id, cost_nanos: 2_000_000_000n, session_id: 's1', streamed: 1 })
+    await insert(1, {
+      user_id: tenant.owner.id,
+      cost_nanos: 2_000_000_000n,
+      session_id: 's1',
+      streamed: 1,
+      upstream_id: 'up-1',
+    })
     await insert(2, {
       status: 'failed',
       error_code: 'upstream_failed',
       latency_ms: 5000,
       usage_source: 'none',
+      tags: 'project=apollo',
     })
-    await insert(3, { status: 'cancelled', requested_model: '~acme/latest', app_url: 'https://a.example' })
-    await insert(4, { is_byok: 1, dialect: 'messages', preset_id: 'p1', request_id: 'mine', app_title: 'A' })
+    await insert(3, {
+      status: 'cancelled',
+      requested_model: '~acme/latest',
+      app_url: 'https://a.example',
+      tags: 'project=apollo\nteam=red',
+    })
+    await insert(4, {
+      is_byok: 1,
+      dialect: 'messages',
+      preset_id: 'p1',
+      request_id: 'mine',
+      app_title: 'A',
+      external_user: 'Doe, J.',
+    })
     await insertRefused(server(), tenant, { id: 'gen-5', created_at: '2030-01-05T00:00:00.000Z' })
     const { managementKey } = tenant
     const hash = sha256(tenant.inferenceKey)
+    const keyName = (await list('', managementKey)).body.data[0].key.name
     for (const [query, numbers] of [
       ['', [5, 4, 3, 2, 1]],
       ['from=2030-01-02T00:00:00Z&to=2030-01-05T00:00:00Z', [4, 3, 2]],
@@ -77,6 +97,34 @@ describeOnEachDatabase('GET /generations', (server, kind) => {
       ['id=gen-3&status=failed', []],
       ['request_id=mine', [4]],
       ['request_id=other', []],
+      ['model=*ECHO*', [5, 4, 3, 2, 1]],
+      ['model=~acme/*,nothing', [3]],
+      ['model=!~acme*', [5, 4, 2, 1]],
+      ['model=sandbox/*,!~acme/latest', [5, 4, 2, 1]],
+      ['model=sand_ox/*', []],
+      ['provider=!sandbox', [5]],
+      ['provider=nobody,sandbox', [4, 3, 2, 1]],
+      ['status=error', [5, 2]],
+      ['status=!error', [4, 3, 1]],
+      ['status=502', [2]],
+      ['status=cancelled,403', [5, 3]],
+      ['status=!403,!completed', [3, 2]],
+      ['error_code=!upstream_failed', [5, 4, 3, 1]],
+      ['external_user=!nobody&session_id=!s1', [5, 4, 3, 2]],
+      ['external_user=Doe%5C,%20J.', [4]],
+      ['tag=project=apollo', [3, 2]],
+      ['tag=apollo', [3, 2]],
+      ['tag=team', [3]],
+      ['tag=apollo,!team', [2]],
+      ['tag=apoll', []],
+      ['max_cost=0.5', [5, 4, 3, 2]],
+      ['max_cost=0.5&min_cost=0.00001', [4, 3, 2]],
+      ['max_latency=4999&status=!completed', [5, 3]],
+      ['upstream_id=up-1', [1]],
+      [`key=${keyName}`, [5, 4, 3, 2, 1]],
+      [`key=${keyName.slice(0, 3).toUpperCase()}*`, [5, 4, 3, 2, 1]],
+      [`key=!${keyName}`, []],
+      [`workspace_id=!${tenant.workspace.id}`, []],
     ] as const) {
       const { status, ids } = await list(query, managementKey)
       expect({ query, status, ids }).toEqual({ query, status: 200, ids: numbers.map((n) => `gen-${n}`) })
@@ -177,7 +225,10 @@ describeOnEachDatabase('GET /generations', (server, kind) => {
       'cursor=x',
       'min_cost=-1',
       'min_latency=1.5',
-      'key=abc',
+      'status=200',
+      'model=!',
+      'workspace_id=none',
+      'tag=A%20B=c',
       'streamed=maybe',
       'color=red',
     ])

@@ -36,6 +36,8 @@ export interface IndexDefinition {
   isUnique?: boolean
   /** The condition of a partial index, as SQL. */
   where?: string
+  /** Whether it has the elements of an array; SQLite, which has no arrays, has one of the values. */
+  isInverted?: boolean
 }
 
 /** Changes rows a batch at a time, each in a transaction with the position that it has reached. */
@@ -134,7 +136,7 @@ export function fillColumns({ table, key, set, where }: Fill): Step {
 /** The statement that creates an index. */
 export function buildIndex(
   db: Kysely<unknown>,
-  { name, table, columns, isUnique = false, where }: IndexDefinition,
+  { name, table, columns, isUnique = false, where, isInverted = false }: IndexDefinition,
   { isConcurrent = false, isOnly = false } = {},
 ) {
   const words = [
@@ -145,5 +147,6 @@ export function buildIndex(
   ]
   const only = isOnly && usesPostgres(db) ? sql`only ` : sql``
   const condition = where === undefined ? sql`` : sql.raw(` where ${where}`)
-  return sql`${sql.raw(words.join(' '))} ${sql.ref(name)} on ${only}${sql.table(table)} (${sql.raw(columns.join(', '))})${condition}`
+  const method = isInverted && usesPostgres(db) ? sql`using gin ` : sql``
+  return sql`${sql.raw(words.join(' '))} ${sql.ref(name)} on ${only}${sql.table(table)} ${method}(${sql.raw(columns.join(', '))})${condition}`
 }

@@ -69,6 +69,7 @@ import { erasures } from './080-erasures.ts'
 import { promptCaching } from './081-prompt-caching.ts'
 import { semanticCache } from './082-semantic-cache.ts'
 import { settingsLimits } from './083-settings-limits.ts'
+import { contentSearch } from './084-content-search.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -144,4 +145,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '081-prompt-caching': promptCaching,
   '082-semantic-cache': semanticCache,
   '083-settings-limits': settingsLimits,
+  '084-content-search': contentSearch,
 }

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Locator } from 'playwright-core'
+import { describeInChromium } from '../support/chromium.ts'
+import { startTestServer, type TestServer } from '../support/harness.ts'
+import { Person } from './person.ts'
+
+describeInChromium('Finding a request in the console', (chromium) => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer('sqlite')
+    const { managementKey, inferenceKey } = server.own
+    const body = { is_observability_io_logging_enabled: true }
+    expect((await server.call('PATCH', '/workspaces/default', { key: managementKey, body })).status).toBe(200)
+    for (const content of [
+      'Hello there',
+      'My parcel to Lisbon never arrived sandbox:error=500',
+      'The parcel arrived',
+    ])
+      await server.call('POST', '/chat/completions', {
+        key: inferenceKey,
+        body: { model: 'sandbox/echo', messages: [{ role: 'user', content }] },
+      })
+  })
+  afterAll(() => server.stop())
+
+  test('a failed one by a sentence of its prompt, with two clicks', async () => {
+    const person = await Person.arrive(server, chromium())
+    await person.signIn(server.own.owner.id)
+    const { page } = person
+    await person.open('/requests')
+    await person.waitUntilLoaded()
+    let clicks = 0
+    const click = async (target: Locator) => {
+      clicks++
+      await target.click()
+    }
+    const links = page.getByRole('link', { name: /^Request gen-/ })
+    await links.nth(2).waitFor()
+
+    await click(page.getByLabel('Search requests'))
+    await page.keyboard.type('status:error "parcel to Lisbon"')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Remove the filter "parcel to Lisbon"' }).waitFor()
+    await page.waitForURL(/text=/)
+    await links.nth(1).waitFor({ state: 'detached' })
+    expect(await links.count()).toBe(1)
+    await click(links.first())
+    await page.waitForURL(/\/requests\/gen-/)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    expect(clicks).toBeLessThanOrEqual(3)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('what cannot be read is said at the field', async () => {
+    const person = await Person.arrive(server, chromium())
+    await person.signIn(server.own.owner.id)
+    await person.open('/requests')
+    await person.page.getByLabel('Search requests').fill('cost>much')
+    await person.page.keyboard.press('Enter')
+    await person.page.getByText('Example: cost>0.01').waitFor()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+})
