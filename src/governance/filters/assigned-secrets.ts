@@ -7,13 +7,13 @@ const contextLength = 110
 
 const valuePattern = /(?<![A-Za-z0-9_])[A-Za-z0-9_~+/-][A-Za-z0-9_.~+/-]{8,1023}={0,3}/g
 
-/** `name =`, `"name": "`, `name := '`, `<name>`, `setName("`, `"name", "`, `name => `, `name is`, `--name `. */
+/** `name =`, `"name": "`, `name := '`, `<name>`, `setName("`, `"name", "`, `name => `, `name is`, `--name `, `key="name" value="`. */
 const operator =
-  /(?:[=:]>|->|[:?.+|!<]{0,2}={1,3}|:{1,2}|\|\||>|\(|["'`]\s{0,2},|(?<![\w-])--?[\w-]{1,40}|\s(?:is|as|are|to|was|equals))[\s"'`\\]{0,20}$/i
+  /(?:["'],?\s{1,12}["']?value["']?\s?[:=]|[=:]>|->|[:?.+|!<]{0,2}={1,3}|:{1,2}|\|\||>|\(|["'`]\s{0,2},|(?<![\w-])--?[\w-]{1,40}|\s(?:is|as|are|to|was|equals)|\s(?=["'`]))[\s"'`\\]{0,20}$/i
 
 /** A type between the name and the operator: `token: string =`, `token string =`. */
 const type = /(?:\s?[:?]{1,2}\s?|\s)&?(?:'static )?(?:string|str|text|char\s?\*?|varchar|final|const)$/i
-const name = /[A-Za-z_$@][\w$@.\- ]{0,59}$/
+const name = /[A-Za-z_$][\w$.\- ]{0,59}$/
 
 interface Name {
   words: string[]
@@ -27,7 +27,7 @@ const secretName =
 const otherWord =
   /\b(?:ids?|name|names|path|paths|file|files|filename|dir|url|uri|type|types|count|counts|limit|length|len|size|expiry|expires|expiration|at|in|ttl|version|format|prefix|suffix|endpoint|host|region|arn|alias|label|budget|usage|fingerprint|policy|algorithm|alg|hash|digest|checksum|sha|md5|field|column|param|header|ref|reference|index|used|max|min|date|time|timestamp|status|provider|manager|class|interval|scope|scopes|issuer|audience|address|mint|contract)$/
 const otherName =
-  /\b(?:public|pub|primary|foreign|partition|sort|cache|idempotency|csrf|xsrf|page|next page|continuation|cursor|pagination|max|prompt|completion|input|output|total|num|cancellation|tokenizer|anti forgery|etag|integrity|commit|revision|nonce|sitekey|site key|hot|shortcut)\b/
+  /\b(?:public|pub|primary|foreign|partition|sort|cache|idempotency|csrf|xsrf|page|next page|continuation|cursor|pagination|max|prompt|completion|input|output|total|num|cancellation|tokenizer|anti forgery|etag|integrity|commit|revision|nonce|sitekey|site key|hot|shortcut|(?:row|range|hash|map|s3|object|event|metric|translation|i18n|item|store|config|query|group|join|dedup|issue|registry|host|known|lookup|index|composite|routing|message|unique|dict|tree|node|react|locale|arrow|enter|escape|tab) keys?)\b/
 const passwordName = /\b(?:passw(?:or)?d|passwd|passphrase|pwd|passwort)\b/
 
 /** Keys that are named by nothing but `key` must be long and look random. */
@@ -75,8 +75,15 @@ function classifyName(before: string, value: string): Kind | null {
   if (passwordName.test(all) && !otherWord.test(all)) return 'assigned-password'
   if (otherName.test(all) || otherWord.test(all)) return null
   if (secretName.test(all)) return 'assigned-secret'
-  return (last === 'key' || last === 'keys') && !isFlag ? 'assigned-key' : null
+  if (last !== 'key' && last !== 'keys') return null
+  if (words.length > 1 && !notNames.has(words.at(-2) ?? '')) return 'assigned-secret'
+  return isFlag ? null : 'assigned-key'
 }
+
+/** Words before `key` that do not say whose key it is. */
+const notNames: ReadonlySet<string> = new Set(
+  'the a an this that with by for of and or const let var string export'.split(' '),
+)
 
 function readName(before: string, found: RegExpExecArray): Name {
   const flag = /^--?([\w-]+)/.exec(found[0])?.[1]
@@ -115,7 +122,7 @@ function isUuid(value: string): boolean {
 function isName(value: string): boolean {
   if (/^[\d.\-/_]+$/.test(value) && !/^\d+$/.test(value)) return true
   if (
-    /^(?:\.{0,2}\/|~\/)|\/\/|^v?\d+\.\d+|\.(?:com|org|net|io|json|ya?ml|[jt]sx?|py|go|pem|txt|env|html?)$/i.test(
+    /^(?:\.{1,2}\/|~\/)|^v?\d+\.\d+|\.(?:com|org|net|io|json|ya?ml|[jt]sx?|py|go|pem|txt|env|html?)$/i.test(
       value,
     )
   )
@@ -134,7 +141,18 @@ const commonPassword =
 /** Passwords are words too, but then with a number or a sign in them. */
 export function isPassword(value: string): boolean {
   if (isPlaceholder(value) || isSequence(value) || commonPassword.test(value)) return false
-  if (/^[a-z]+(?:[A-Z][a-z]+)*$|^[A-Z_\d]+$|^[a-z]+(?:[._-][a-z]+)+$|\(\)$|^[\w.]+\.[a-z]\w*$/.test(value))
-    return false
-  return computeEntropy(value) >= 2.5 && /[A-Za-z]/.test(value) && /[^A-Za-z]/.test(value)
+  if (isRandom(value)) return true
+  if (isIdentifier(value) || computeEntropy(value) < 2.5) return false
+  return /[A-Za-z]/.test(value) && /[^A-Za-z]/.test(value)
+}
+
+/** `userPassword`, `MAX_LENGTH`, `secret-2-levels`, `Uint8Array`, `form.field`, `values[3]`, `read()`. */
+function isIdentifier(value: string): boolean {
+  return (
+    /^[a-z]+(?:[A-Z][a-z]+)*$|^[A-Z_\d]+$|^[a-z]+(?:[._-][a-z]+)+$|^[A-Za-z]+\d+[A-Z][A-Za-z]*$/.test(
+      value,
+    ) ||
+    /\(.{0,40}\)$|^[\w$.]+\.[a-z]\w*$|^[\w.$]+\[\w*\]$/.test(value) ||
+    (/^[a-z\d]+(?:[-_.][a-z\d]+)+$/.test(value) && hasWords(value))
+  )
 }

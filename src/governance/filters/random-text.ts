@@ -67,6 +67,5 @@ export function isRandom(text: string): boolean {
   if (/^\d+$/.test(text)) return entropy >= minEntropy.number
   if (entropy < (text.length < longLength ? minEntropy.short : minEntropy.long)) return false
   if (!/[A-Za-z]/.test(text) || hasWords(text)) return false
-  // A word with a number at its end, or of one case with none at all, is a name.
-  return /\d.*[A-Za-z].*\d|\d[A-Za-z]|[a-z][A-Z].*[a-z][A-Z]/.test(text) || text.length >= 2 * longLength
+  return /\d|[a-z][A-Z].*[a-z][A-Z]/.test(text) || text.length >= 2 * longLength
 }

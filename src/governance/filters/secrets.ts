@@ -12,28 +12,53 @@ export const findSecrets: Detector = (text) =>
     ...findPasswords(text),
   ])
 
-/** Formats by the first two characters of their prefix; those of a shorter prefix by the first, or by none. */
-const formatsByStart = Map.groupBy(secretFormats, ({ prefix }) => prefix.slice(0, 2))
+/** Formats by the codes of the first two characters of their prefix; those of one character for all that may follow. */
+const formatsByStart = new Map<number, SecretFormat[]>()
+/** Formats that begin with no certain characters: they are tried at long words only. */
+const formatsWithoutPrefix = secretFormats.filter(({ prefix }) => prefix === '')
+const minWordLength = 8
+const asciiLimit = 128
+
+for (const format of secretFormats) {
+  const [first, second] = [format.prefix.charCodeAt(0), format.prefix.charCodeAt(1)]
+  const all = format.prefix.length === 1 ? Array.from({ length: asciiLimit }, (_, code) => code) : [second]
+  for (const code of format.prefix === '' ? [] : all) {
+    const start = first * asciiLimit + code
+    formatsByStart.set(start, [...(formatsByStart.get(start) ?? []), format])
+  }
+}
+
+/** Letters, digits and `_` are 1; hyphens are 2. */
+const characterKinds = Uint8Array.from({ length: asciiLimit }, (_, code) => {
+  const character = String.fromCharCode(code)
+  return /\w/.test(character) ? 1 : character === '-' ? 2 : 0
+})
+const kindAt = (text: string, index: number) => characterKinds[text.charCodeAt(index)] ?? 0
 
 function findFormats(text: string): Span[] {
   const spans: Span[] = []
-  for (const at of listWordStarts(text)) {
-    for (const length of [2, 1, 0]) {
-      if (length > 0 && text.length < at + length) continue
-      for (const format of formatsByStart.get(text.slice(at, at + length)) ?? []) {
-        const span = readFormat(text, at, format)
-        if (span) spans.push(span)
-      }
-    }
+  const add = (format: SecretFormat, at: number) => {
+    const span = readFormat(text, at, format)
+    if (span) spans.push(span)
+  }
+  for (let at = 0; at < text.length; at++) {
+    if (kindAt(text, at) !== 1 || !isWordStart(text, at)) continue
+    const start = text.charCodeAt(at) * asciiLimit + text.charCodeAt(at + 1)
+    for (const format of formatsByStart.get(start) ?? []) add(format, at)
+    if (hasLength(text, at, minWordLength)) for (const format of formatsWithoutPrefix) add(format, at)
   }
   return spans
 }
 
-/** Places at which a secret can begin: not in the middle of a longer word, but after an escaped line break. */
-function listWordStarts(text: string): number[] {
-  const starts: number[] = []
-  for (const { index } of text.matchAll(/(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))[A-Za-z0-9]/g)) starts.push(index)
-  return starts
+/** Not in the middle of a longer word, but after an escaped line break. */
+function isWordStart(text: string, at: number): boolean {
+  if (at === 0 || kindAt(text, at - 1) !== 1) return true
+  return text.charAt(at - 2) === '\\' && 'nrt'.includes(text.charAt(at - 1))
+}
+
+function hasLength(text: string, start: number, length: number): boolean {
+  for (let at = start; at < start + length; at++) if (kindAt(text, at) === 0) return false
+  return true
 }
 
 function readFormat(text: string, start: number, { id, prefix, pattern }: SecretFormat): Span | null {
@@ -83,10 +108,15 @@ function findPrivateKeys(text: string): Span[] {
   }
   for (const { index, 0: mark, 1: side } of text.matchAll(blockMark)) {
     add(side === 'END' ? index + mark.length : index)
-    if (side === 'BEGIN') start = index
+    if (side === 'BEGIN' && !isQuotedMark(text, index + mark.length)) start = index
   }
   add(text.length)
   return spans
+}
+
+/** `startsWith("-----BEGIN PRIVATE KEY-----")`: code about keys. */
+function isQuotedMark(text: string, end: number): boolean {
+  return /^["'`]\s{0,8}[);\]}]/.test(text.slice(end, end + 10))
 }
 
 /** What stands before a password, and the pattern that reads on from there: the password is its first group. */
