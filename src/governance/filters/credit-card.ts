@@ -1,4 +1,5 @@
 import { type Detector, findMatches, mergeSpans, outside } from './detector.ts'
+import { readDigits } from './digits.ts'
 import { findIbans } from './iban.ts'
 
 const digit = '\\p{Nd}'
@@ -69,25 +70,6 @@ function isCard(text: string, match: string, index: number): boolean {
   if (!isIssued) return isNamed && /^[1-9]\d{12,}$/.test(digits) && !otherNumber.test(before)
   // One number in ten passes the checksum by chance.
   return isNamed || /\P{Nd}/u.test(match) || !otherNumber.test(before)
-}
-
-/** The first of the mathematical digits, which are several times ten. Those of other scripts are ten each. */
-const mathematicalDigits = 0x1d7ce
-
-/** The digits as ASCII has them. */
-function readDigits(match: string): string {
-  let digits = ''
-  for (const [character] of match.matchAll(/\p{Nd}/gu)) digits += readDigit(character)
-  return digits
-}
-
-function readDigit(character: string): number {
-  const code = character.codePointAt(0) ?? 0
-  if (code < 128) return code - 48
-  if (code >= mathematicalDigits) return (code - mathematicalDigits) % 10
-  let zero = code
-  while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
-  return code - zero
 }
 
 /** The checksum of ISO/IEC 7812-1. */

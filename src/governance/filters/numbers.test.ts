@@ -33,6 +33,11 @@ describe('phone numbers', () => {
 
   test.each([
     ['Tel. 089/9998-123', 'Tel. [PHONE]'],
+    ['Mobile: 03.93.92.16.85', 'Mobile: [PHONE]'],
+    ['655 437 108 office', '[PHONE] office'],
+    ['Desk: 99 668472', 'Desk: [PHONE]'],
+    ['رقم: +٤٩ ٣٠ ١٢٣٤٥٦٧', 'رقم: [PHONE]'],
+    ['+49—30—1234567', '[PHONE]'],
     ['mi teléfono es 612 345 678', 'mi teléfono es [PHONE]'],
     ['{"contact_phone":"2125550188"}', '{"contact_phone":"[PHONE]"}'],
     ['914-309-4996 914-309-4997,914-309-4998', '[PHONE] [PHONE],[PHONE]'],

@@ -1,4 +1,5 @@
 import { type Detector, findMatches, outside, type Span } from './detector.ts'
+import { plainDigits } from './digits.ts'
 import { findIbans } from './iban.ts'
 
 const label = '[PHONE]'
@@ -37,7 +38,8 @@ const labeledPattern =
 /** `138 0013 8000`: eleven digits, of which the first three name a network. */
 const chinesePattern = /(?<![\w.+-])1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?![\w]|[.-]\d)/g
 
-export const findPhones: Detector = (text) => {
+export const findPhones: Detector = (written) => {
+  const text = plainDigits(written)
   if (!/\d/.test(text)) return []
   const spans = [
     ...findMatches(text, internationalPattern, label, ({ 0: match }) => isInternational(match)),
@@ -128,7 +130,7 @@ function isRepeated(text: string): boolean {
 
 /** `01.02.2024`, `2024-01-02`. */
 function isDate(text: string): boolean {
-  return /^\(?(?:\d{1,2}[./-]\d{1,2}[./-](?:19|20)?\d{2}(?!\d)|(?:19|20)\d{2}[./-]?\d{1,2}[./-]?\d{1,2}(?!\d))/.test(
+  return /^\(?(?:\d{1,2}[./-]\d{1,2}[./-](?:19|20)?\d{2}(?!\d|[./-]\d)|(?:19|20)\d{2}[./-]?\d{1,2}[./-]?\d{1,2}(?!\d))/.test(
     text,
   )
 }
