@@ -1,4 +1,4 @@
-// The secrets that can be told by their form alone.
+// The secrets that are recognized by their form alone.
 
 /** `prefixes` `rest`: all text that a secret begins with, then a pattern for what follows it. */
 type Row = readonly [id: string, prefixes: string, rest: string]

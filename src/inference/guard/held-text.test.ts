@@ -101,7 +101,7 @@ describe('R35 a text that is held back', () => {
     )
   })
 
-  test('has no secret that is told by the name before it, also if another match is part of the name', async () => {
+  test('has no secret that the name before it announces, also if another match is part of the name', async () => {
     const { filter, redact } = createFilter(['email', 'person-name', 'secrets'])
     const key = 'q7Xw2Lr9Tz4Vb8Nc6Mk3'
     const words = fc.constantFrom(
