@@ -5,20 +5,18 @@ import { type DetectorSlug, detectorSlugs, detectors } from '../src/governance/f
 import { FilterSet } from '../src/governance/filters/filter-set.ts'
 import type { BuiltinRule, CustomRule } from '../src/governance/filters/rules.ts'
 import { measureMillis } from './cpu-time.ts'
-import { readLabeledSets } from './labeled-texts.ts'
 
 const place = { part: 'text', role: 'user', message: 0 } as const
 const customCount = 50
 const targetMillis = { 1000: 1, 100000: 50 }
 
-export async function measureGuard(isQuick: boolean, corpusFolder: string | null): Promise<void> {
-  if (corpusFolder !== null) return measurePublicTexts(corpusFolder)
+export async function measureGuard(isQuick: boolean): Promise<void> {
   const rounds = isQuick ? 10 : 40
   const corpus = readCorpus()
   const heldOut = corpus.filter(({ isHeldOut }) => isHeldOut)
   const accuracy = measureAccuracy(heldOut)
   write(`\nAccuracy on ${heldOut.length} passages that the detectors were not tuned on`)
-  writeAccuracy(accuracy, new Set(detectorSlugs))
+  writeAccuracy(accuracy)
   const cpu = measureCpu(corpus, rounds)
   await Bun.write(
     'bench/results/guard.json',
@@ -26,20 +24,11 @@ export async function measureGuard(isQuick: boolean, corpusFolder: string | null
   )
 }
 
-/** The accuracy on texts that were labeled elsewhere: the only kind that says what to expect. */
-function measurePublicTexts(folder: string): void {
-  for (const { file, passages, slugs } of readLabeledSets(folder)) {
-    write(`\nAccuracy on the ${passages.length} texts of ${file}`)
-    writeAccuracy(measureAccuracy(passages), slugs)
-  }
-}
-
-function writeAccuracy(accuracy: Record<DetectorSlug, Accuracy>, slugs: ReadonlySet<string>): void {
+function writeAccuracy(accuracy: Record<DetectorSlug, Accuracy>): void {
   write(
     `  ${'detector'.padEnd(24)} ${'precision'.padStart(9)} ${'recall'.padStart(9)} ${'marks'.padStart(6)}`,
   )
   for (const [slug, { precision, recall, marks }] of Object.entries(accuracy)) {
-    if (!slugs.has(slug)) continue
     const cells = [precision.toFixed(3).padStart(9), recall.toFixed(3).padStart(9), String(marks).padStart(6)]
     write(`  ${slug.padEnd(24)} ${cells.join(' ')}`)
   }

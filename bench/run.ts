@@ -14,10 +14,12 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     against: { type: 'string' },
     corpus: { type: 'string' },
+    misses: { type: 'string', default: '0' },
   },
 })
 
 const maxRounds = 100
+const maxMisses = 500
 
 const parts: Record<string, () => Promise<void>> = {
   inference: async () => {
@@ -27,10 +29,19 @@ const parts: Record<string, () => Promise<void>> = {
   // Loaded on demand: it imports the whole gateway.
   storage: async () => (await import('./storage.ts')).measureStorage(),
   routing: async () => (await import('./routing.ts')).measureRouting(values.quick),
-  guard: async () => (await import('./guard.ts')).measureGuard(values.quick, values.corpus ?? null),
+  guard: measureGuard,
   classifier: async () => (await import('./classifier.ts')).measureClassifier(values.quick),
   records: async () => (await import('./records.ts')).measureRecords(values.quick),
   bytes: async () => (await import('./record-bytes.ts')).measureRecordBytes(values.quick ? 20_000 : 200_000),
+}
+
+async function measureGuard(): Promise<void> {
+  const misses = Number(values.misses)
+  if (!(Number.isInteger(misses) && misses >= 0 && misses <= maxMisses))
+    throw new Error(`--misses must be a number from 0 to ${maxMisses}`)
+  const { corpus: folder } = values
+  if (folder === undefined) await (await import('./guard.ts')).measureGuard(values.quick)
+  else await (await import('./corpus-accuracy.ts')).measureLabeledTexts(folder, misses)
 }
 
 function readInferenceOptions(): BenchOptions {

@@ -4,7 +4,7 @@ import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 
 const args = process.argv.slice(2)
-const optionsWithValue = ['--only', '--candidates', '--rounds', '--against', '--corpus']
+const optionsWithValue = ['--only', '--candidates', '--rounds', '--against', '--corpus', '--misses']
 const isPart = (argument, index) =>
   !argument.startsWith('--') && !optionsWithValue.includes(args[index - 1] ?? '')
 const options = args.filter((argument, index) => !isPart(argument, index))

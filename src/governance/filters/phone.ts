@@ -1,9 +1,10 @@
 import { type Detector, findMatches, outside, type Span } from './detector.ts'
+import { plainDigits } from './digits.ts'
 import { findIbans } from './iban.ts'
 
 const label = '[PHONE]'
 const space = '[ \\u00a0\\u2009\\u202f]'
-const separator = '[ \\u00a0\\u2009\\u202f.\\-\\u2010\\u2011\\u2013/]'
+const separator = '[ \\u00a0\\u2009\\u202f.\\-\\u2010-\\u2015\\u2212/]'
 const notInside = '(?<![\\w.+/#$€£%-]|\\d[ :])'
 
 /** `+49 30 1234567`, `+44 (0)20 7946 0958`: a country code and 6 to 14 more digits. */
@@ -26,13 +27,19 @@ const nationalPattern = new RegExp(
 
 /** A word that announces a number, of any form: `phone: 612 34 56 78`, `call me at 11 91234-5678`. */
 const announcement =
-  /(?<![A-Za-zÀ-ɏ])(?:phones?|telephone|tel[eé]f|tel|tlf|tél|mobile|mob|cell|fax|call|text|ring|dial|whatsapp|sms|telefon|telefonnummer|handy|handynummer|mobil|rufnummer|durchwahl|téléphone|portable|teléfono|móvil|telefono|cellulare|telefone|telemóvel|celular|telefoon|telefoonnummer|mobiel|gsm|电话|手机|电话号码|手机号|電話|電話番号|携帯)(?:[ _](?:number|no|nr|num|me|us|at|on|is at|is|me at|us at|me on|us on|back at|nummer|numéro|número|numero|ist|est|es|è|é|al|au|le|el|il|是))?["']?[.:：=]{0,2}\s{0,3}["']?(?=[(+＋\d])/gi
-const announcedNumber = /\(?[+＋]?\(?\d(?:[ \u00a0.()\-/]{0,2}\d){5,14}(?![\d%€$£]|[.,:]\d)/y
+  /(?<![A-Za-zÀ-ɏ])(?:phones?|telephone|office|desk|direct|home|work|reach|answering|pager|hotline|landline|tel[eé]f|tel|tlf|tél|mobile|mob|cell|fax|call|text|ring|dial|whatsapp|sms|telefon|telefonnummer|handy|handynummer|mobil|rufnummer|durchwahl|téléphone|portable|teléfono|móvil|telefono|cellulare|telefone|telemóvel|celular|telefoon|telefoonnummer|mobiel|gsm|电话|手机|电话号码|手机号|電話|電話番号|携帯)(?:[ _](?:number|no|nr|num|me|us|at|on|is at|is|me at|us at|me on|us on|back at|nummer|numéro|número|numero|ist|est|es|è|é|al|au|le|el|il|是))?["']?[.:：=]{0,2}\s{0,3}["']?(?=[(+＋\d])/gi
+const announcedNumber =
+  /\(?[+＋]?\(?\d(?:[ \u00a0\u2009\u202f.()\-\u2010-\u2015\u2212/]{0,2}\d){5,14}(?![\d%€$£]|[.,:]\d)/y
+
+/** `655 437 108 office`, `085 175 7641-Fax`: the word after a number, as signatures have it. */
+const labeledPattern =
+  /(?<![\w.+/#$€£%-]|\d[ :])\(?\d(?:[ \u00a0\u2009\u202f.()\-\u2010-\u2015\u2212/]{0,2}\d){5,14}(?=[ -]{1,2}\(?(?:office|fax|mobile|cell|home|work|desk|direct|tel|phone|büro|mobil|bureau|oficina|móvil|ufficio|escritório)\b)/gi
 
 /** `138 0013 8000`: eleven digits, of which the first three name a network. */
 const chinesePattern = /(?<![\w.+-])1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?![\w]|[.-]\d)/g
 
-export const findPhones: Detector = (text) => {
+export const findPhones: Detector = (written) => {
+  const text = plainDigits(written)
   if (!/\d/.test(text)) return []
   const spans = [
     ...findMatches(text, internationalPattern, label, ({ 0: match }) => isInternational(match)),
@@ -46,6 +53,7 @@ export const findPhones: Detector = (text) => {
       label,
       ({ 0: match, index }) => !isNamedOtherwise(text, match, index),
     ),
+    ...findMatches(text, labeledPattern, label, ({ 0: match }) => !isDate(match) && !isRepeated(match)),
     ...findAnnounced(text),
   ]
   return spans.length > 0 ? outside(spans, findIbans(text)) : spans
@@ -122,7 +130,7 @@ function isRepeated(text: string): boolean {
 
 /** `01.02.2024`, `2024-01-02`. */
 function isDate(text: string): boolean {
-  return /^\(?(?:\d{1,2}[./-]\d{1,2}[./-](?:19|20)?\d{2}(?!\d)|(?:19|20)\d{2}[./-]?\d{1,2}[./-]?\d{1,2}(?!\d))/.test(
+  return /^\(?(?:\d{1,2}[./-]\d{1,2}[./-](?:19|20)?\d{2}(?!\d|[./-]\d)|(?:19|20)\d{2}[./-]?\d{1,2}[./-]?\d{1,2}(?!\d))/.test(
     text,
   )
 }

@@ -24,6 +24,7 @@ const longest: [DetectorSlug, string][] = [
   ],
   ['phone', `+ (1234)${'  (1)'.repeat(7)}`],
   ['credit-card', '4111 1111 1111 1111'],
+  ['credit-card', [...'6200000000000000000'].join(' - ')],
   ['ip-address', '123[dot]123[dot]123[dot]123'],
   [
     'person-name',

@@ -129,7 +129,7 @@ function* readSections(
       edits: edits.map(moveBy(contextStart)),
     }
     start = contextStart + end
-    contextStart += findContext(section, end, edits.at(-1)?.end ?? 0)
+    contextStart += findContext(section, end, edits)
     length = sectionLength
   }
 }

@@ -1,75 +1,86 @@
+import { findAssignedSecrets, isPassword } from './assigned-secrets.ts'
 import { type Detector, mergeSpans, type Span } from './detector.ts'
+import { computeEntropy, isPlaceholder } from './random-text.ts'
+import { type SecretFormat, secretFormats } from './secret-formats.ts'
 
-interface SecretFormat {
-  id: string
-  /** Begins with text that no other word has, so that a search finds few places to look at. */
-  pattern: RegExp
-}
+/** Keys and tokens by the formats their issuers publish, and random values that are named as secrets. */
+export const findSecrets: Detector = (text) =>
+  mergeSpans([
+    ...findPrivateKeys(text),
+    ...findFormats(text),
+    ...findAssignedSecrets(text),
+    ...findPasswords(text),
+  ])
 
-/** Every pattern is bounded, and cannot begin in the middle of a longer word; an escaped line break is none. */
-function format(id: string, pattern: string): SecretFormat {
-  return { id, pattern: new RegExp(`(?:(?<![A-Za-z0-9_])|(?<=\\\\[nrt]))(?:${pattern})`, 'g') }
-}
+/** Formats by the codes of the first two characters of their prefix; those of one character for all that may follow. */
+const formatsByStart = new Map<number, SecretFormat[]>()
+/** Formats that begin with no certain characters: they are tried at long words only. */
+const formatsWithoutPrefix = secretFormats.filter(({ prefix }) => prefix === '')
+const minWordLength = 8
+const asciiLimit = 128
 
-const end = '(?![A-Za-z0-9_-])'
-/** End of formats without a prefix: not a part of base64. */
-const keyEnd = '(?![A-Za-z0-9_+/=-])'
-
-const formats: readonly SecretFormat[] = [
-  format('aws-access-key-id', `(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])`),
-  format('github-token', `gh[pousr]_[A-Za-z0-9]{36,255}${end}`),
-  format('github-fine-grained-pat', `github_pat_[A-Za-z0-9_]{60,255}`),
-  format('gitlab-personal-access-token', `glpat-[A-Za-z0-9_-]{20,64}(?:\\.[A-Za-z0-9_-]{2,64}){0,2}`),
-  format('vendor_b-api-key', `sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40,200}`),
-  format('vendor_b-legacy-api-key', `sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}${end}`),
-  format('vendor_a-api-key', `sk-ant-(?:api03|admin01)-[A-Za-z0-9_-]{80,120}AA${end}`),
-  format('service-api-key', `sk-(?:svc|hg)-v1-[0-9a-f]{64}${end}`),
-  format('vendor_c-api-key', `AIza[A-Za-z0-9_-]{35}${end}`),
-  format('vendor_c-oauth-client-secret', `GOCSPX-[A-Za-z0-9_-]{28}${end}`),
-  format('stripe-secret-key', `(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,247}(?![A-Za-z0-9])`),
-  format('slack-token', `xox[bpos]-[0-9A-Za-z-]{20,250}`),
-  format('slack-legacy-workspace-token', `xox[ar]-(?:\\d-)?[0-9A-Za-z-]{8,250}`),
-  format('slack-app-token', `xapp-\\d-[A-Z0-9]{6,20}-\\d{6,20}-[0-9a-f]{32,128}`),
-  format(
-    'slack-webhook-url',
-    `https://hooks\\.slack\\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/_-]{20,120}`,
-  ),
-  format('npm-access-token', `npm_[A-Za-z0-9]{36}${end}`),
-  format('pypi-upload-token', `pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,1000}`),
-  format('sendgrid-api-key', `SG\\.[A-Za-z0-9_-]{16,32}\\.[A-Za-z0-9_-]{16,64}${end}`),
-  format('model-hub-access-token', `hf_[A-Za-z0-9]{30,40}(?![A-Za-z0-9])`),
-  format('databricks-api-token', `dapi[0-9a-f]{32}(?:-\\d)?${end}`),
-  format('atlassian-api-token', `ATATT3[A-Za-z0-9_=-]{50,300}`),
-  format(
-    'doppler-token',
-    `dp\\.(?:pt|st|ct|sa|scim|audit)\\.(?:[a-z0-9_-]{2,35}\\.)?[A-Za-z0-9]{40,44}${end}`,
-  ),
-  format('linear-api-key', `lin_api_[A-Za-z0-9]{40}${end}`),
-  format('shopify-access-token', `shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}${end}`),
-  format('telegram-bot-token', `\\d{8,10}:AA[A-Za-z0-9_-]{33}${end}`),
-  format('age-secret-key', `AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}`),
-  format('json-web-token', `eyJ[A-Za-z0-9_-]{10,4000}\\.eyJ[A-Za-z0-9_-]{10,8000}\\.[A-Za-z0-9_-]{16,2000}`),
-  format('bitcoin-wif-uncompressed', `5[HJK][1-9A-HJ-NP-Za-km-z]{49}${keyEnd}`),
-  format('bitcoin-wif-compressed', `[KL][1-9A-HJ-NP-Za-km-z]{51}${keyEnd}`),
-  format('bitcoin-extended-private-key', `[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{107}${end}`),
-  format('ethereum-private-key', `0x[0-9a-fA-F]{64}${end}`),
-  format('digitalocean-token', `do[oprs]_v1_[0-9a-f]{64}${end}`),
-]
-
-const blockMark = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
-/** A key without its end is redacted up to here. */
-const maxBlockLength = 20_000
-
-/** Keys and tokens by the formats their issuers publish; random text alone is no secret. */
-export const findSecrets: Detector = (text) => {
-  const spans: Span[] = findPrivateKeys(text)
-  for (const { id, pattern } of formats) {
-    for (const { index, 0: match } of text.matchAll(pattern)) {
-      if (id === 'ethereum-private-key' && isPublicHash(text, index)) continue
-      spans.push({ start: index, end: index + match.length, label: `[SECRET:${id}]`, kind: id })
-    }
+for (const format of secretFormats) {
+  const [first, second] = [format.prefix.charCodeAt(0), format.prefix.charCodeAt(1)]
+  const all = format.prefix.length === 1 ? Array.from({ length: asciiLimit }, (_, code) => code) : [second]
+  for (const code of format.prefix === '' ? [] : all) {
+    const start = first * asciiLimit + code
+    formatsByStart.set(start, [...(formatsByStart.get(start) ?? []), format])
   }
-  return mergeSpans(spans)
+}
+
+/** Letters, digits and `_` are 1; hyphens are 2. */
+const characterKinds = Uint8Array.from({ length: asciiLimit }, (_, code) => {
+  const character = String.fromCharCode(code)
+  return /\w/.test(character) ? 1 : character === '-' ? 2 : 0
+})
+const kindAt = (text: string, index: number) => characterKinds[text.charCodeAt(index)] ?? 0
+
+function findFormats(text: string): Span[] {
+  const spans: Span[] = []
+  const add = (format: SecretFormat, at: number) => {
+    const span = readFormat(text, at, format)
+    if (span) spans.push(span)
+  }
+  for (let at = 0; at < text.length; at++) {
+    if (kindAt(text, at) !== 1 || !isWordStart(text, at)) continue
+    const start = text.charCodeAt(at) * asciiLimit + text.charCodeAt(at + 1)
+    for (const format of formatsByStart.get(start) ?? []) add(format, at)
+    if (hasLength(text, at, minWordLength)) for (const format of formatsWithoutPrefix) add(format, at)
+  }
+  return spans
+}
+
+/** Not in the middle of a longer word, but after an escaped line break. */
+function isWordStart(text: string, at: number): boolean {
+  if (at === 0 || kindAt(text, at - 1) !== 1) return true
+  return text.charAt(at - 2) === '\\' && 'nrt'.includes(text.charAt(at - 1))
+}
+
+function hasLength(text: string, start: number, length: number): boolean {
+  for (let at = start; at < start + length; at++) if (kindAt(text, at) === 0) return false
+  return true
+}
+
+function readFormat(text: string, start: number, { id, prefix, pattern }: SecretFormat): Span | null {
+  if (!text.startsWith(prefix, start)) return null
+  pattern.lastIndex = start
+  const match = pattern.exec(text)?.[0]
+  if (match === undefined || isFiller(id, match.slice(prefix.length))) return null
+  if (id === 'ethereum-private-key' && isPublicHash(text, start)) return null
+  return { start, end: start + match.length, label: `[SECRET:${id}]`, kind: id }
+}
+
+const minEntropy = 2.2
+/** Forms that so many checks leave that nothing else has them. */
+const certainFormats: ReadonlySet<string> = new Set([
+  'json-web-token',
+  'slack-webhook-url',
+  'teams-webhook-url',
+])
+
+/** `ghp_xxxx`, `AKIAIOSFODNN7EXAMPLE`: documentation. */
+function isFiller(id: string, body: string): boolean {
+  return !certainFormats.has(id) && (isPlaceholder(body) || computeEntropy(body) < minEntropy)
 }
 
 /** Transactions, blocks and topics have public names of the same form. */
@@ -82,6 +93,10 @@ function isPublicHash(text: string, index: number): boolean {
   )
 }
 
+const blockMark = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+/** A key without its end is redacted up to here. */
+const maxBlockLength = 20_000
+
 function findPrivateKeys(text: string): Span[] {
   const spans: Span[] = []
   let start: number | null = null
@@ -93,8 +108,56 @@ function findPrivateKeys(text: string): Span[] {
   }
   for (const { index, 0: mark, 1: side } of text.matchAll(blockMark)) {
     add(side === 'END' ? index + mark.length : index)
-    if (side === 'BEGIN') start = index
+    if (side === 'BEGIN' && !isQuotedMark(text, index + mark.length)) start = index
   }
   add(text.length)
   return spans
+}
+
+/** `startsWith("-----BEGIN PRIVATE KEY-----")`: code about keys. */
+function isQuotedMark(text: string, end: number): boolean {
+  return /^["'`]\s{0,8}[);\]}]/.test(text.slice(end, end + 10))
+}
+
+/** What stands before a password, and the pattern that reads on from there: the password is its first group. */
+const passwordPlaces: readonly { kind: string; mark: RegExp; rest: RegExp }[] = [
+  {
+    kind: 'url-password',
+    mark: /[a-z]:\/\//gi,
+    rest: /[^\s:@/"'<>]{0,100}:([^\s@"'`<>/]{3,256})@[\w[.-]/y,
+  },
+  {
+    kind: 'assigned-password',
+    mark: /pass(?:word|wd|phrase)?|pwd|passwort/gi,
+    rest: /["'`\]\\]{0,3}\s{0,3}(?:[:=]>|:?={1,3}|:| is )\s{0,3}(?:["'`]|\\["'])?([^\s"'`<>,;(){}\\]{8,128})(?=["'`\s,;<\\]|$)/y,
+  },
+  {
+    kind: 'basic-authentication',
+    mark: /\s(?:-u|--user)[ =]/g,
+    rest: /["']?[\w.@-]{1,64}:([^\s"'`<>]{6,128})(?=["'\s]|$)/y,
+  },
+  {
+    kind: 'azure-client-secret',
+    mark: /(?<![A-Za-z0-9_~.-])(?=[A-Za-z0-9_~.]{3}\dQ~)/g,
+    rest: /([A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~.-])/y,
+  },
+]
+const urlPlaceholder = /^(?:pass(?:word|wd|phrase)?|pwd|pw|\*+|x+|\.+)$|^[$%{<[]/i
+
+function findPasswords(text: string): Span[] {
+  return passwordPlaces.flatMap(({ kind, mark, rest }) =>
+    [...text.matchAll(mark)].flatMap(({ index, 0: words }) => {
+      rest.lastIndex = index + words.length
+      const match = rest.exec(text)
+      const value = match?.[1]
+      if (match === null || value === undefined || !isPasswordOf(kind, value)) return []
+      const start = index + words.length + match[0].lastIndexOf(value)
+      return [{ start, end: start + value.length, label: `[SECRET:${kind}]`, kind }]
+    }),
+  )
+}
+
+function isPasswordOf(kind: string, value: string): boolean {
+  if (kind === 'url-password') return !urlPlaceholder.test(value) && !isPlaceholder(value)
+  return !/^[$%{<[]/.test(value) && isPassword(value)
 }

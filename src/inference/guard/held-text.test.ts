@@ -101,6 +101,44 @@ describe('R35 a text that is held back', () => {
     )
   })
 
+  test('has no secret that the name before it announces, also if another match is part of the name', async () => {
+    const { filter, redact } = createFilter(['email', 'person-name', 'secrets'])
+    const key = 'q7Xw2Lr9Tz4Vb8Nc6Mk3'
+    const words = fc.constantFrom(
+      ...[
+        `api_key="${key}"`,
+        'password for Mrs. Margaret Fontaine:',
+        'token',
+        '=',
+        ':',
+        '"',
+        key,
+        'Hunter2!x9',
+      ],
+      ...[
+        'jane.doe@example.org',
+        'Authorization: Bearer',
+        `postgres://app:${key}@db`,
+        'secret is',
+        'Hello there',
+      ],
+      ...['AKIAFAKEKEYFORTESTSO', 'wJalrXUtnFEMIK7MDENGbPxRfiCYq8Zr2Lw4Tz6V', '\n'],
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(words, { minLength: 1, maxLength: 150 }),
+        fc.array(fc.nat(5000), { maxLength: 30 }),
+        async (list, cuts) => {
+          const text = `The ${list.join(' ')}`
+          const edges = [...cuts.map((cut) => cut % text.length), text.length].sort((a, b) => a - b)
+          const chunks = edges.map((edge, index) => text.slice(edges[index - 1] ?? 0, edge))
+          expect((await release(filter, chunks)).join('')).toBe(redact(text))
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+
   test('holds a private key back from its first line to its last', async () => {
     const { filter, redact } = createFilter(['secrets'])
     const lines = Array.from(

@@ -103,7 +103,7 @@ export class HeldText {
     for (const edit of edits.map(shift(this.#position - from))) this.#recordEdit(edit)
     this.isChanged ||= edits.length > 0
     this.#position += end - from
-    this.#context = text.slice(findContext(text, end, edits.at(-1)?.end ?? 0), end)
+    this.#context = text.slice(findContext(text, end, edits), end)
     this.#held = text.slice(end)
     this.#scannedLength = this.#held.length
     return applyTextEdits(text.slice(from, end), edits.map(shift(-from)))

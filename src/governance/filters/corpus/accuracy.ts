@@ -48,7 +48,8 @@ function measureDetector(slug: DetectorSlug, passages: readonly Passage[]): Accu
   }
 }
 
-function agrees(slug: string, mark: Mark, span: Span): boolean {
+/** Whether a match is a hit of a mark. */
+export function agrees(slug: string, mark: Pick<Mark, 'start' | 'end'>, span: Span): boolean {
   const common = Math.min(mark.end, span.end) - Math.max(mark.start, span.start)
   if (approximate.has(slug)) return common >= Math.min(mark.end - mark.start, span.end - span.start) / 2
   const isWhole = common === mark.end - mark.start
