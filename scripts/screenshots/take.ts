@@ -39,7 +39,7 @@ const pictures: Picture[] = [
   { name: 'refused', path: `/requests/${refused}`, height: 1_000 },
   { name: 'activity-dark', path: '/activity?period=week', view: { ...wide, colorScheme: 'dark' } },
   { name: 'keys', path: '/keys' },
-  { name: 'models', path: '/catalogue' },
+  { name: 'models', path: '/models' },
   { name: 'providers', path: '/providers', height: 560 },
   { name: 'budgets', path: '/budgets', height: 900, prepare: openBudgets },
   { name: 'preset', path: `/presets/${preset.slug}`, prepare: (page) => scrollTo(page, 'Versions') },

@@ -132,6 +132,9 @@ function schemeVariables(scheme: 'light' | 'dark'): Record<string, string> {
     '--headgate-page': colors.page,
     '--headgate-surface': colors.surface,
     '--headgate-divider': colors.divider,
+    '--headgate-button-border': colors.buttonBorder,
+    '--headgate-soft': colors.soft,
+    '--headgate-selected': colors.selected,
     '--headgate-focus': colors.focusRing,
   }
 }

@@ -32,7 +32,9 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
       expect(contrastOf(colors[name], background)).toBeGreaterThanOrEqual(textMinimum)
   })
 
-  test('primary buttons can be read', () => {
+  test('primary buttons and choices can be read', () => {
+    for (const background of [colors.soft, colors.selected])
+      expect(contrastOf(colors.text, background)).toBeGreaterThanOrEqual(textMinimum)
     expect(contrastOf(colors.onFilled, colors.filled)).toBeGreaterThanOrEqual(textMinimum)
   })
 

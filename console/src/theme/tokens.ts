@@ -98,8 +98,13 @@ interface SchemeColors {
   link: string
   /** Borders of cards and tables, which separate but mean nothing. */
   divider: string
-  /** Borders of fields and buttons, which show where the control is. */
+  /** Borders of fields, which show where the control is. */
   controlBorder: string
+  /** Borders of secondary buttons, whose text shows where they are. */
+  buttonBorder: string
+  /** The background of a choice between a few values, and of the chosen one. */
+  soft: string
+  selected: string
   focusRing: string
   /** Background and text of a primary button. */
   filled: string
@@ -116,6 +121,9 @@ export const schemes: Record<'light' | 'dark', SchemeColors> = {
     link: brand[7],
     divider: gray[2],
     controlBorder: gray[5],
+    buttonBorder: gray[3],
+    soft: gray[2],
+    selected: '#ffffff',
     focusRing: brand[5],
     filled: brand[6],
     onFilled: '#ffffff',
@@ -128,6 +136,9 @@ export const schemes: Record<'light' | 'dark', SchemeColors> = {
     link: brand[3],
     divider: dark[5],
     controlBorder: dark[3],
+    buttonBorder: dark[4],
+    soft: dark[6],
+    selected: dark[4],
     focusRing: brand[4],
     filled: brand[6],
     onFilled: '#ffffff',

@@ -4,6 +4,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
 import { escapeHtml } from '../../platform/http/html.ts'
 import type { PathRequest, RawRoute } from '../operation.ts'
+import { faviconUrl } from '../pages/logo.ts'
 import { html, renderPage } from '../pages/markup.ts'
 import { ConsoleFiles, type ConsoleManifest } from './console-files.ts'
 
@@ -45,7 +46,7 @@ function renderDocument({ script, styles, font }: ConsoleManifest, basePath: str
   const preload = font
     ? `<link rel="preload" href="assets/${escapeHtml(font)}" as="font" type="font/woff2" crossorigin>`
     : ''
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(basePath)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Headgate</title><link rel="icon" href="data:,">${preload}${links}<script type="module" src="assets/${escapeHtml(script)}"></script></head><body><div id="root"></div><noscript>The console needs JavaScript. The API is described in <a href="openapi.json">openapi.json</a>.</noscript></body></html>`
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(basePath)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Headgate</title><link rel="icon" type="image/svg+xml" href="${escapeHtml(faviconUrl)}">${preload}${links}<script type="module" src="assets/${escapeHtml(script)}"></script></head><body><div id="root"></div><noscript>The console needs JavaScript. The API is described in <a href="openapi.json">openapi.json</a>.</noscript></body></html>`
 }
 
 /** Shown by the first start, which builds the console beside the server. */

@@ -36,7 +36,7 @@ function HomeScreen() {
   if (isOverview) {
     return (
       <Page
-        title="Overview"
+        title="Home"
         calls={[creditsOptions, todayOptions(), unreadOptions].map(callOf)}
         actions={
           <Button variant="default" size="xs" onClick={() => setView('checklist')}>

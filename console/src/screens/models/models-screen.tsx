@@ -27,7 +27,7 @@ import { AddModel } from './add-model.tsx'
 import { isSort, type ModelFilters, outputs, pageSize, queryOf, sorts } from './filters.ts'
 import { PriceCells } from './price-cells.tsx'
 
-export const screen = createLazyRoute('/catalogue')({ component: ModelsScreen })
+export const screen = createLazyRoute('/models')({ component: ModelsScreen })
 
 const providersOptions = api.queryOptions('get', '/providers')
 
@@ -57,7 +57,7 @@ function CatalogActions() {
   return (
     <>
       {mayDoEverywhere(session, 'catalogue:read') && (
-        <Button component={Link} to="/catalogue/edits" variant="default" size="xs">
+        <Button component={Link} to="/models/changes" variant="default" size="xs">
           Edits
         </Button>
       )}
@@ -207,7 +207,7 @@ function ModelRow({
   return (
     <Table.Tr>
       <Table.Td>
-        <TextLink to="/catalogue/$author/$slug" params={{ author, slug: slug.join('/') }}>
+        <TextLink to="/models/$author/$slug" params={{ author, slug: slug.join('/') }}>
           {name}
         </TextLink>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>

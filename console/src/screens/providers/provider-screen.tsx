@@ -66,7 +66,7 @@ function ProviderScreen() {
             All providers
           </Button>
           <Button
-            renderRoot={(props) => <Link to="/catalogue" search={{ provider: slug }} {...props} />}
+            renderRoot={(props) => <Link to="/models" search={{ provider: slug }} {...props} />}
             variant="default"
             size="xs"
           >

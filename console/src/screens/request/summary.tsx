@@ -96,7 +96,7 @@ function Server({ request }: { request: LoggedRequest }) {
       {model !== null && (
         <>
           {' · '}
-          <TextLink to="/catalogue/$author/$slug" params={{ author, slug: slug.join('/') }}>
+          <TextLink to="/models/$author/$slug" params={{ author, slug: slug.join('/') }}>
             {model}
           </TextLink>
         </>
