@@ -109,7 +109,7 @@ async function compareRouting(page: Page): Promise<void> {
     ['headgate-routing-requests', JSON.stringify(routedRequests)],
   )
   await page.reload()
-  await page.getByRole('combobox', { name: 'Never these providers' }).fill('anthropic')
+  await page.getByRole('combobox', { name: 'Exclude providers' }).fill('anthropic')
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Compare before and after' }).click()
   await page.getByText(/would change/).waitFor()

@@ -58,7 +58,7 @@ function CatalogActions() {
     <>
       {mayDoEverywhere(session, 'catalogue:read') && (
         <Button component={Link} to="/models/changes" variant="default" size="xs">
-          Edits
+          Catalog changes
         </Button>
       )}
       {mayDoEverywhere(session, 'catalogue:write') && (
@@ -98,7 +98,7 @@ function Filters({ filters }: { filters: ModelFilters }) {
         style={{ flex: '1 1 220px' }}
       />
       <Select
-        label="Answers with"
+        label="Output"
         data={outputs}
         allowDeselect={false}
         value={filters.output ?? 'text'}
@@ -117,8 +117,8 @@ function Filters({ filters }: { filters: ModelFilters }) {
         w={180}
       />
       <Select
-        label="Order"
-        placeholder="As listed"
+        label="Sort by"
+        placeholder="Default"
         clearable
         clearButtonProps={{ 'aria-label': 'Clear the order' }}
         data={sorts}
@@ -127,7 +127,7 @@ function Filters({ filters }: { filters: ModelFilters }) {
         w={170}
       />
       <Checkbox
-        label="Also those without a credential"
+        label="Show unconfigured"
         checked={filters.all ?? false}
         onChange={(event) => set('all', event.currentTarget.checked || null)}
         pb={8}
@@ -149,7 +149,7 @@ function ModelList({ models, total, filters }: ModelListProps) {
       <EmptyState title="No models found">
         {filters.all
           ? 'Change the search or the filters.'
-          : 'Change the search, or tick “Also those without a credential” to see models whose provider you have not added yet.'}
+          : 'Change the search, or turn on “Show unconfigured” to see models of providers without a credential.'}
       </EmptyState>
     )
   }
@@ -185,7 +185,7 @@ function ModelTable({ models }: { models: Schemas['Model'][] }) {
             <Table.Th ta="right">Out</Table.Th>
             <Table.Th ta="right">Cache read</Table.Th>
             <Table.Th ta="right">Context</Table.Th>
-            <Table.Th>Takes and gives</Table.Th>
+            <Table.Th>Modalities</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -108,7 +108,7 @@ function HealthPanel({ health, spend }: { health: ProviderHealth; spend: number 
             <UptimeStrip name={name} hours={hours} />
           </Fact>
         )}
-        <Fact label="Attempts that worked">{uptime === null ? '–' : `${uptime} %`}</Fact>
+        <Fact label="Success rate">{uptime === null ? '–' : `${uptime}%`}</Fact>
         {requests !== null && <Fact label="Replies, 30 minutes">{formatCount(requests)}</Fact>}
         {spend !== undefined && (
           <Fact label="Spend, 30 days">
