@@ -2,6 +2,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib'
+import { readFont, readUsedStyles } from './build-assets.ts'
 
 const folder = import.meta.dir
 const [sourceHash = ''] = process.argv.slice(2)
@@ -11,7 +12,9 @@ const minCompressedBytes = 1024
 /** What this many screens share is part of the first script: a request for each small part costs more than its bytes. */
 const minSharingScreens = 3
 
-const { outputs } = await bundle(findShared(await bundle([])))
+const font = readFont()
+const first = await bundle([], '')
+const { outputs } = await bundle(findShared(first), readUsedStyles(metafileOf(first)))
 
 const target = join(folder, 'dist')
 const staging = `${target}.${process.pid}`
@@ -22,9 +25,15 @@ for (const output of outputs) {
   const bytes = new Uint8Array(await output.arrayBuffer())
   files[name] = { type: output.type, encodings: writeAsset(name, bytes) }
 }
+for (const { name, bytes } of font.files) {
+  // They are compressed already.
+  writeFileSync(join(staging, 'assets', name), bytes)
+  files[name] = { type: 'font/woff2', encodings: [] }
+}
 const entry = outputs.find(({ kind }) => kind === 'entry-point')
 const styles = outputs.filter(({ path }) => path.endsWith('.css')).map(({ path }) => basename(path))
-const manifest = { source: sourceHash, script: basename(entry?.path ?? ''), styles, files }
+const [latinFont = ''] = font.files.map(({ name }) => name).filter((name) => name.endsWith('-latin.woff2'))
+const manifest = { source: sourceHash, script: basename(entry?.path ?? ''), styles, font: latinFont, files }
 writeFileSync(join(staging, 'manifest.json'), JSON.stringify(manifest, null, 2))
 // A server that is running finds the old console or the new one, never a part of it.
 rmSync(target, { recursive: true, force: true })
@@ -42,7 +51,7 @@ function writeAsset(name: string, bytes: Uint8Array): string[] {
 }
 
 /** The entry loads `shared` at once, and each screen the rest of what it needs. */
-function bundle(shared: readonly string[]): Promise<Bun.BuildOutput> {
+function bundle(shared: readonly string[], componentStyles: string): Promise<Bun.BuildOutput> {
   return Bun.build({
     entrypoints: [join(folder, 'src/main.tsx')],
     target: 'browser',
@@ -60,13 +69,33 @@ function bundle(shared: readonly string[]): Promise<Bun.BuildOutput> {
             return { loader: 'tsx', contents: [await Bun.file(path).text(), ...imports].join('\n') }
           }),
       },
+      {
+        name: 'styles',
+        setup: (build) => {
+          build.onLoad({ filter: /@mantine\/core\/styles\.css$/ }, () => ({
+            loader: 'css',
+            contents: componentStyles,
+          }))
+          build.onLoad({ filter: /@fontsource-variable\/inter\/wght\.css$/ }, () => ({
+            loader: 'css',
+            contents: font.css,
+          }))
+          // The bundler would put the files into the styles.
+          build.onResolve({ filter: /\.woff2$/ }, ({ path }) => ({ path, external: true }))
+        },
+      },
     ],
   })
 }
 
+function metafileOf({ metafile }: Bun.BuildOutput): Bun.BuildMetafile {
+  if (!metafile) throw new Error('The bundler has not described what it built')
+  return metafile
+}
+
 /** The modules of chunks that several screens import. */
-function findShared({ metafile }: Bun.BuildOutput): string[] {
-  const chunks = metafile?.outputs ?? {}
+function findShared(built: Bun.BuildOutput): string[] {
+  const chunks = metafileOf(built).outputs
   const screens = Object.keys(chunks).filter((name) => name.endsWith('.js') && chunks[name]?.entryPoint)
   const reached = screens.flatMap((screen) => [...findReached(chunks, screen)])
   const counts = Map.groupBy(reached, (name) => name)

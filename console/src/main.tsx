@@ -1,7 +1,9 @@
+import '@fontsource-variable/inter/wght.css'
 import '@mantine/core/styles.css'
 import '@mantine/notifications/styles.css'
 import '@mantine/spotlight/styles.css'
 import 'uplot/dist/uPlot.min.css'
+import './theme/theme.css'
 import { MantineProvider } from '@mantine/core'
 import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
@@ -11,7 +13,7 @@ import { createRoot } from 'react-dom/client'
 import { queryClient } from './app/query-client.ts'
 import { router } from './app/router.tsx'
 import { sessionOptions } from './app/session.tsx'
-import { cssVariables, theme } from './app/theme.ts'
+import { cssVariables, theme } from './theme/theme.ts'
 
 // Every screen waits for it.
 void queryClient.prefetchQuery(sessionOptions)

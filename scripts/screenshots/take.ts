@@ -39,7 +39,7 @@ const pictures: Picture[] = [
   { name: 'refused', path: `/requests/${refused}`, height: 1_000 },
   { name: 'activity-dark', path: '/activity?period=week', view: { ...wide, colorScheme: 'dark' } },
   { name: 'keys', path: '/keys' },
-  { name: 'models', path: '/catalogue' },
+  { name: 'models', path: '/models' },
   { name: 'providers', path: '/providers', height: 560 },
   { name: 'budgets', path: '/budgets', height: 900, prepare: openBudgets },
   { name: 'preset', path: `/presets/${preset.slug}`, prepare: (page) => scrollTo(page, 'Versions') },
@@ -109,7 +109,7 @@ async function compareRouting(page: Page): Promise<void> {
     ['headgate-routing-requests', JSON.stringify(routedRequests)],
   )
   await page.reload()
-  await page.getByRole('combobox', { name: 'Never these providers' }).fill('anthropic')
+  await page.getByRole('combobox', { name: 'Exclude providers' }).fill('anthropic')
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Compare before and after' }).click()
   await page.getByText(/would change/).waitFor()

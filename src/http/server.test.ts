@@ -260,7 +260,7 @@ describeOnSqlite(
 
     test('a browser gets the console at paths that only its screens have; other clients get an error', async () => {
       const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
-      for (const path of ['/', '/requests', '/requests/gen-1?tab=price']) {
+      for (const path of ['/', '/requests', '/requests/gen-1?tab=price', '/models', '/models?q=claude']) {
         const response = await get(path, browser)
         expect(response.headers.get('content-type')).toContain('text/html')
         expect(response.headers.get('content-security-policy')).not.toContain("script-src 'unsafe")
@@ -277,6 +277,15 @@ describeOnSqlite(
           404,
           'application/json;charset=utf-8',
         ])
+      }
+    })
+
+    test('a path that is a screen and an operation is the operation for clients of the API', async () => {
+      const browser = 'text/html,application/xhtml+xml,*/*;q=0.8'
+      for (const headers of [{}, { accept: '*/*' }, { accept: browser, authorization: 'Bearer sk-unknown' }]) {
+        const response = await get('/models', headers)
+        expect(response.status).toBe(401)
+        expect(response.headers.get('content-type')).toContain('application/json')
       }
     })
 

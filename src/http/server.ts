@@ -51,6 +51,7 @@ function buildRoutes(
   gateway: Gateway,
   operations: readonly RouteGroup<Operation>[],
   rawRoutes: readonly RouteGroup<RawRoute>[],
+  page: RawRoute | undefined,
 ): Record<string, Handler> {
   const routes: Record<string, Handler> = {}
   for (const [address, load] of loadersByAddress(operations)) {
@@ -61,7 +62,7 @@ function buildRoutes(
       methods ??= await loadMethods()
       return handleRequest(gateway, request, { methods, connections })
     }
-    routes[pattern] = handler
+    routes[pattern] = page && screensOnApiPaths.has(pattern) ? preferPage(gateway, page, handler) : handler
     routes[`${pattern}/`] = handler
   }
   for (const [path, load] of loadersByAddress(rawRoutes)) {
@@ -69,6 +70,16 @@ function buildRoutes(
     routes[path] = async (request) => handleRawRoute(gateway, request, await group())
   }
   return routes
+}
+
+/** Screens whose path is also that of an operation: clients of the API accept JSON or send a key. */
+const screensOnApiPaths = new Set(['/models'])
+
+function preferPage(gateway: Gateway, page: RawRoute, handler: Handler): Handler {
+  return (request, connections) =>
+    isNavigation(request) && !hasCredential(request)
+      ? handleRawRoute(gateway, request, [page])
+      : handler(request, connections)
 }
 
 /** HEAD is handled as GET; the runtime drops the body. */
@@ -318,7 +329,7 @@ export function listen(
     hostname: gateway.config.host,
     // A worker gets the connections of the common port.
     port: gateway.worker ? 0 : gateway.config.port,
-    routes: buildRoutes(gateway, operations, rawRoutes),
+    routes: buildRoutes(gateway, operations, rawRoutes, fallbackPage),
     fetch: (request) => handleUnknownPath(gateway, request, fallbackPage),
     error: (error) => buildErrorResponse(gateway, error, { requestId: newId('req'), operation: undefined }),
   })

@@ -79,7 +79,7 @@ describeInChromium('Access in the console', (chromium) => {
     await panel.getByRole('button', { name: 'Change limit' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Spending limit').fill('10')
-    await dialog.getByLabel('The limit starts again').click()
+    await dialog.getByLabel('Resets').click()
     await page.getByRole('option', { name: 'every month' }).click()
     await dialog.getByRole('button', { name: 'Save' }).click()
     await panel.getByText('$0 of $10.00 a month, $10.00 left').waitFor()

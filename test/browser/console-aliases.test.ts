@@ -25,17 +25,17 @@ describeInChromium('Model aliases in the console', (chromium) => {
     const { page } = visitor
     expect((await visitor.visit('/aliases')).problems).toEqual([])
     const row = page.getByRole('row', { name: /support/ })
-    await row.getByText('95 % sandbox/echo arm=a').waitFor()
+    await row.getByText('95% sandbox/echo arm=a').waitFor()
     await row.getByText('By end user').waitFor()
     await page.getByRole('button', { name: 'Actions for support' }).click()
     await page.getByRole('menuitem', { name: 'Change weights' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('sandbox/reasoner').fill('285')
-    await dialog.getByText('arm=b, 75 %').waitFor()
+    await dialog.getByText('arm=b, 75%').waitFor()
     await visitor.settle()
     expect(await visitor.findViolations('light')).toEqual([])
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await row.getByText('75 % sandbox/reasoner arm=b').waitFor()
+    await row.getByText('75% sandbox/reasoner arm=b').waitFor()
     const changed = (await server.call('GET', `/model-aliases/${id}`)).body.data
     expect(changed).toMatchObject({
       split_by: 'user',

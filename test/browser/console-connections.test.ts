@@ -47,7 +47,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
   test('a destination is added, tested, paused, repaired and deleted (R40)', async () => {
     const owner = await arrive()
     const { page } = owner
-    await owner.open('/destinations')
+    await owner.open('/observability')
     await page.getByRole('heading', { name: 'No destinations' }).waitFor()
     await button(page, 'Add a destination').click()
     await choose(page, 'Type', 'Webhook')
@@ -101,7 +101,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
       }),
     ])
 
-    await owner.open(`/destinations/${data[0].id}`)
+    await owner.open(`/observability/${data[0].id}`)
     await button(page, 'Delete').click()
     await confirm(page, hostileName, 'Delete')
     await page.getByRole('heading', { name: 'No destinations' }).waitFor()
@@ -311,7 +311,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
   test('privacy is restricted and locked, and a plugin becomes a default', async () => {
     const owner = await arrive()
     const { page } = owner
-    await owner.open('/settings')
+    await owner.open('/organization')
     const privacy = page.getByRole('region', { name: 'Privacy' })
     await privacy.getByLabel('No paid endpoints that may train on prompts').check()
     await button(privacy, 'Save').click()

@@ -75,7 +75,7 @@ describeInChromium('Presets, routing and files in the console', (chromium) => {
     const result = page.getByRole('region', { name: 'Results' })
     await result.getByText('sandbox/echo at Sandbox').waitFor()
 
-    await page.getByRole('combobox', { name: 'Never these providers' }).fill('sandbox')
+    await page.getByRole('combobox', { name: 'Exclude providers' }).fill('sandbox')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Compare before and after' }).click()
     await result.getByText('1 of 1 would change').waitFor()

@@ -72,7 +72,7 @@ describeInChromium('Providers in the console', (chromium) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('listitem', { name: hostileName }).waitFor({ state: 'detached' })
     await open('/providers')
-    await page.getByText('the installation’s, 2 keys of yours').waitFor()
+    await page.getByText('the installation’s, 2 own keys').waitFor()
     expect(await page.content()).not.toContain('sk-right')
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
@@ -97,7 +97,7 @@ describeInChromium('Providers in the console', (chromium) => {
       retryAfterMs: 120_000,
     })
     const { page, open } = await openProvider()
-    for (const path of ['/providers/acme', '/catalogue/acme/small']) {
+    for (const path of ['/providers/acme', '/models/acme/small']) {
       await open(path)
       await page.getByText('cooling down').first().waitFor()
       await page
@@ -114,7 +114,7 @@ describeInChromium('Providers in the console', (chromium) => {
 
   test('a price is edited, shown against the price without the edit, and reverted', async () => {
     const { page, open } = await openProvider()
-    await open('/catalogue/acme/small')
+    await open('/models/acme/small')
     await page.getByRole('button', { name: 'Edit Endpoint acme' }).click()
     await page.getByLabel('In', { exact: true }).fill('2.5')
     await page.getByLabel('Out', { exact: true }).fill('7')
@@ -124,9 +124,9 @@ describeInChromium('Providers in the console', (chromium) => {
     expect(data.endpoint_edits[0].fields).toEqual({
       pricing: { prompt: '0.0000025', completion: '0.000007' },
     })
-    await open('/catalogue/edits')
+    await open('/models/changes')
     await page.getByRole('row', { name: 'Out, per million $7.00 $2.00' }).waitFor()
-    await open('/catalogue/acme/small')
+    await open('/models/acme/small')
     await page.getByRole('button', { name: 'Revert Endpoint acme' }).click()
     await page.getByRole('dialog').getByRole('textbox').fill('acme')
     await page.getByRole('dialog').getByRole('button', { name: 'Revert' }).click()
@@ -136,7 +136,7 @@ describeInChromium('Providers in the console', (chromium) => {
 
   test('a model is added and deleted', async () => {
     const { page, open } = await openProvider()
-    await open('/catalogue')
+    await open('/models')
     await page.getByRole('button', { name: 'Add a model' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Id', exact: true }).fill('ours/large')
@@ -157,9 +157,9 @@ describeInChromium('Providers in the console', (chromium) => {
     for (const path of [
       '/providers',
       '/providers/acme',
-      '/catalogue',
-      '/catalogue/acme/small',
-      '/catalogue/edits',
+      '/models',
+      '/models/acme/small',
+      '/models/changes',
     ]) {
       await owner.open(path)
       await owner.page.getByRole('heading', { level: 1 }).waitFor()
@@ -178,7 +178,7 @@ describeInChromium('Providers in the console', (chromium) => {
       role: 'org:member',
     })
     const bob = await arrive(id)
-    await bob.open('/catalogue/acme/small')
+    await bob.open('/models/acme/small')
     await bob.page.getByText('First token, median').waitFor()
     expect(await bob.page.getByRole('link', { name: 'Providers' }).count()).toBe(0)
     expect(await bob.page.getByRole('button', { name: /Edit|Add/ }).count()).toBe(0)

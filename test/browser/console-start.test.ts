@@ -63,7 +63,7 @@ describeInChromium('The first screens of the console', (chromium) => {
     await page.getByText('The first request has arrived').waitFor()
 
     await page.getByRole('button', { name: 'Hide the checklist' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
     await page.getByText('Requests today').waitFor()
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
@@ -84,7 +84,7 @@ describeInChromium('The first screens of the console', (chromium) => {
     await page.getByRole('button', { name: 'Show the overview' }).waitFor()
     expect(await page.locator('pre', { hasText: 'token=' }).isVisible()).toBe(true)
     await page.reload()
-    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 

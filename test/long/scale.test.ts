@@ -75,7 +75,7 @@ async function listOtherScreens({ gateway, own }: TestServer): Promise<string[]>
     ...['/activity?period=month', '/activity?period=month&group=key'],
     ...['/keys?offset=40000', '/keys?q=key%2099', '/keys?q=nothing', `/keys/${sha256('seed-4')}`],
     ...['/members?q=person%2099', `/members/${own.owner.id}`, `/workspaces/${own.workspace.id}`],
-    ...['/catalogue/sandbox/echo', '/account'],
+    ...['/models/sandbox/echo', '/account'],
   ]
 }
 

@@ -1,12 +1,16 @@
+import type { IconName } from '../theme/icon-shapes.ts'
 import { mayDo, type Permission, type Session } from './session.tsx'
 
 export interface NavigationItem {
   label: string
   to: string
+  icon: IconName
   /** Hidden from those who lack it; shown to all without one. */
   permission?: Permission
   /** Further words to find it by. */
   keywords?: string
+  /** Whether the header has a button for it, where it is wide enough. */
+  isInHeader?: boolean
 }
 
 export interface NavigationGroup {
@@ -17,140 +21,194 @@ export interface NavigationGroup {
 /** The screens, in order of use. */
 export const navigation: NavigationGroup[] = [
   {
-    label: 'Start',
+    label: 'Build',
     items: [
-      { label: 'Get started', to: '/', keywords: 'quickstart setup checklist snippet' },
+      { label: 'Home', to: '/', icon: 'home', keywords: 'get started quickstart setup checklist snippet' },
       {
         label: 'Playground',
         to: '/playground',
+        icon: 'playground',
         permission: 'inference:write',
         keywords: 'chat try compare prompt quote',
       },
-      { label: 'Models', to: '/catalogue', permission: 'models:read', keywords: 'price context endpoints' },
+      {
+        label: 'API keys',
+        to: '/keys',
+        icon: 'keys',
+        permission: 'keys:read',
+        keywords: 'secret limit rotate',
+      },
+      {
+        label: 'Presets',
+        to: '/presets',
+        icon: 'presets',
+        permission: 'presets:read',
+        keywords: 'prompt version template system model',
+      },
+      {
+        label: 'Files and media',
+        to: '/files',
+        icon: 'files',
+        permission: 'files:read',
+        keywords: 'upload download video image audio speech job container preview',
+      },
+      {
+        label: 'API reference',
+        to: '/reference',
+        icon: 'reference',
+        keywords: 'docs operations openapi schema curl try',
+        isInHeader: true,
+      },
+    ],
+  },
+  {
+    label: 'Models',
+    items: [
+      {
+        label: 'Models',
+        to: '/models',
+        icon: 'models',
+        permission: 'models:read',
+        keywords: 'catalog price context endpoints',
+      },
       {
         label: 'Aliases',
         to: '/aliases',
+        icon: 'aliases',
         permission: 'model_aliases:read',
         keywords: 'model name group split weight canary ab test expiration replacement',
       },
       {
         label: 'Providers',
         to: '/providers',
+        icon: 'providers',
         permission: 'byok:read',
         keywords: 'byok credential health test cooling down',
-      },
-      { label: 'API reference', to: '/reference', keywords: 'docs operations openapi schema curl try' },
-    ],
-  },
-  {
-    label: 'Usage',
-    items: [
-      {
-        label: 'Requests',
-        to: '/requests',
-        permission: 'generations:read',
-        keywords: 'log generations history errors refused live tail',
-      },
-      {
-        label: 'Activity',
-        to: '/activity',
-        permission: 'activity:read',
-        keywords: 'spend cost tokens errors latency analytics usage chart csv',
-      },
-      {
-        label: 'Credits',
-        to: '/credits',
-        permission: 'credits:read',
-        keywords: 'balance grant purchase money ledger entries check',
-      },
-      {
-        label: 'Budgets',
-        to: '/budgets',
-        permission: 'budgets:read',
-        keywords: 'limit spending forecast workspace member key block',
-      },
-      {
-        label: 'Limits',
-        to: '/limits',
-        permission: 'budgets:read',
-        keywords: 'rate quota requests tokens concurrent tier end user tag model provider window',
-      },
-      {
-        label: 'Files and media',
-        to: '/files',
-        permission: 'files:read',
-        keywords: 'upload download video image audio speech job container preview',
-      },
-    ],
-  },
-  {
-    label: 'Access',
-    items: [
-      { label: 'API keys', to: '/keys', permission: 'keys:read', keywords: 'secret limit rotate' },
-      {
-        label: 'Workspaces',
-        to: '/workspaces',
-        permission: 'workspaces:read',
-        keywords: 'team project budget',
-      },
-      { label: 'Members', to: '/members', permission: 'members:read', keywords: 'people invite users' },
-      { label: 'Roles', to: '/roles', permission: 'roles:read', keywords: 'permissions access' },
-      {
-        label: 'Identity',
-        to: '/identity',
-        permission: 'sso:read',
-        keywords: 'sso single sign-on oidc okta entra scim provisioning domain workload issuer',
-      },
-    ],
-  },
-  {
-    label: 'Control',
-    items: [
-      {
-        label: 'Presets',
-        to: '/presets',
-        permission: 'presets:read',
-        keywords: 'prompt version template system model',
       },
       {
         label: 'Routing',
         to: '/routing',
+        icon: 'routing',
         permission: 'inference:write',
-        keywords: 'dry run endpoint provider order fallback quote price which',
+        keywords: 'simulate dry run endpoint provider order fallback quote price which',
       },
       {
         label: 'Guardrails',
         to: '/guardrails',
+        icon: 'guardrails',
         permission: 'guardrails:read',
         keywords: 'filter redact block personal data',
       },
+    ],
+  },
+  {
+    label: 'Monitor',
+    items: [
+      {
+        label: 'Requests',
+        to: '/requests',
+        icon: 'requests',
+        permission: 'generations:read',
+        keywords: 'log generations history errors rejected refused live tail',
+      },
+      {
+        label: 'Activity',
+        to: '/activity',
+        icon: 'activity',
+        permission: 'activity:read',
+        keywords: 'spend cost tokens errors latency analytics usage chart csv',
+      },
       {
         label: 'Observability',
-        to: '/destinations',
+        to: '/observability',
+        icon: 'observability',
         permission: 'destinations:read',
         keywords: 'destination trace opentelemetry otlp webhook export langfuse datadog',
       },
       {
         label: 'Notifications',
         to: '/notifications',
+        icon: 'notifications',
         permission: 'notifications:read',
         keywords: 'rule alert e-mail webhook threshold',
       },
       {
         label: 'Audit log',
         to: '/audit',
+        icon: 'audit',
         permission: 'audit:read',
         keywords: 'history changes who siem syslog ocsf destination',
       },
+    ],
+  },
+  {
+    label: 'Spend',
+    items: [
+      {
+        label: 'Credits',
+        to: '/credits',
+        icon: 'credits',
+        permission: 'credits:read',
+        keywords: 'balance grant purchase money ledger entries check',
+      },
+      {
+        label: 'Budgets',
+        to: '/budgets',
+        icon: 'budgets',
+        permission: 'budgets:read',
+        keywords: 'limit spending forecast workspace member key block',
+      },
+      {
+        label: 'Limits',
+        to: '/limits',
+        icon: 'limits',
+        permission: 'budgets:read',
+        keywords: 'rate quota requests tokens concurrent tier end user tag model provider window',
+      },
+    ],
+  },
+  {
+    label: 'Organization',
+    items: [
+      {
+        label: 'Workspaces',
+        to: '/workspaces',
+        icon: 'workspaces',
+        permission: 'workspaces:read',
+        keywords: 'team project budget',
+      },
+      {
+        label: 'Members',
+        to: '/members',
+        icon: 'members',
+        permission: 'members:read',
+        keywords: 'people invite users',
+      },
+      {
+        label: 'Roles',
+        to: '/roles',
+        icon: 'roles',
+        permission: 'roles:read',
+        keywords: 'permissions access',
+      },
+      {
+        label: 'Identity',
+        to: '/identity',
+        icon: 'identity',
+        permission: 'sso:read',
+        keywords: 'sso single sign-on oidc okta entra scim provisioning domain workload issuer',
+      },
       {
         label: 'Organization',
-        to: '/settings',
+        to: '/organization',
+        icon: 'organization',
         permission: 'privacy:read',
         keywords: 'settings privacy lock zero data retention training plugins',
       },
       {
         label: 'System',
         to: '/system',
+        icon: 'system',
         permission: 'system:read',
         keywords: 'version storage queues overhead configuration backup health',
       },
@@ -176,6 +234,6 @@ export function findNavigationItem(pathname: string): NavigationItem | undefined
 }
 
 /** Screens that need another permission than the one that leads to them. */
-export const innerScreens: NavigationItem[] = [
-  { label: 'Edits of the catalog', to: '/catalogue/edits', permission: 'catalogue:read' },
+export const innerScreens: Omit<NavigationItem, 'icon'>[] = [
+  { label: 'Catalog changes', to: '/models/changes', permission: 'catalogue:read' },
 ]

@@ -26,14 +26,14 @@ const kinds: Record<Found['kind'], FoundKind> = {
   member: { group: 'Members', screen: '/members' },
   guardrail: { group: 'Guardrails', screen: '/guardrails' },
   preset: { group: 'Presets', screen: '/presets' },
-  destination: { group: 'Destinations', screen: '/destinations' },
+  destination: { group: 'Destinations', screen: '/observability' },
   // The description of a key begins with its provider.
   byok_key: {
     group: 'Provider keys',
     screen: '/providers',
     pathOf: ({ description }) => `/${description?.split(' ')[0] ?? ''}`,
   },
-  model: { group: 'Models', screen: '/catalogue', pathOf: ({ id }) => `/${encodeURI(id)}` },
+  model: { group: 'Models', screen: '/models', pathOf: ({ id }) => `/${encodeURI(id)}` },
 }
 
 /** Screens; and once something is typed, the objects whose name or id contains it. */

@@ -6,7 +6,8 @@ import { SearchIcon } from '../components/icons.tsx'
 import { useSearchGroups } from './search-objects.ts'
 
 const debounceMs = 200
-const placeholder = 'Search screens, keys, people and models'
+const shortcut = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘K' : 'Ctrl K'
+const placeholder = 'Search screens, keys, members and models'
 
 /** Finds screens and objects by name; opened with Ctrl or ⌘ and K. */
 export function Search() {
@@ -21,7 +22,7 @@ export function Search() {
         leftSection={<SearchIcon />}
         rightSection={
           <Kbd size="xs" visibleFrom="sm" aria-hidden>
-            ⌘K
+            {shortcut}
           </Kbd>
         }
         onClick={spotlight.open}
@@ -33,7 +34,7 @@ export function Search() {
         query={text}
         onQueryChange={setText}
         shortcut={['mod + K', '/']}
-        nothingFound="Nothing found. A name is found by any part of it, a key also by the beginning of its hash."
+        nothingFound="Nothing found. Search by any part of a name, or by the start of a key’s hash."
         searchProps={{ placeholder, 'aria-label': placeholder }}
         attributes={{ content: { 'aria-label': 'Search' } }}
         highlightQuery

@@ -4,20 +4,23 @@ import {
   Burger,
   Button,
   Group,
+  type MantineBreakpoint,
   Menu,
-  NavLink,
   ScrollArea,
   Text,
   Tooltip,
   useComputedColorScheme,
   useMantineColorScheme,
 } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
-import { Link, Outlet, useLocation, useMatches } from '@tanstack/react-router'
+import { useDisclosure, useLocalStorage, useMediaQuery } from '@mantine/hooks'
+import { Link, Outlet, useMatches, useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { client } from '../api/client.ts'
-import { PersonIcon, SunIcon } from '../components/icons.tsx'
+import { BookIcon, MenuIcon, MoonIcon, PersonIcon, SunIcon } from '../components/icons.tsx'
 import { nameOfPerson } from '../format/person.ts'
-import { findNavigationItem, visibleNavigation } from './navigation.ts'
+import { Logo } from '../theme/logo.tsx'
+import { motionMs } from '../theme/tokens.ts'
+import { ScreenMenu } from './menu.tsx'
 import { NotificationBell } from './notification-bell.tsx'
 import { PermittedOutlet } from './permitted-outlet.tsx'
 import { Search } from './search.tsx'
@@ -49,9 +52,10 @@ export function Shell() {
 function PublicFrame() {
   return (
     <AppShell header={{ height: 52 }} padding="md">
+      <SkipLink />
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Text fw={700}>Headgate</Text>
+          <Brand />
           <Group gap="xs" wrap="nowrap">
             <ColorSchemeButton />
             <Button size="xs" onClick={goToSignIn}>
@@ -60,7 +64,7 @@ function PublicFrame() {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Main>
+      <AppShell.Main id={contentId} tabIndex={-1}>
         <Outlet />
       </AppShell.Main>
     </AppShell>
@@ -69,15 +73,19 @@ function PublicFrame() {
 
 function Frame() {
   const [isOpen, { toggle, close }] = useDisclosure()
+  const [isCompact, setCompact] = useLocalStorage({ key: 'headgate-menu-compact', defaultValue: false })
+  const isWide = useMediaQuery('(min-width: 48em)', true, { getInitialValueInEffect: false })
   return (
     <AppShell
       header={{ height: 52 }}
-      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      navbar={{ width: isCompact ? 52 : 208, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding="md"
+      transitionDuration={motionMs}
     >
+      <SkipLink />
       <AppShell.Header>
-        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Group gap="sm" wrap="nowrap">
+        <Group h="100%" px="sm" justify="space-between" wrap="nowrap">
+          <Group gap="xs" wrap="nowrap" miw={0}>
             <Burger
               opened={isOpen}
               onClick={toggle}
@@ -85,12 +93,19 @@ function Frame() {
               size="sm"
               aria-label={isOpen ? 'Close the menu' : 'Open the menu'}
             />
-            <Text fw={700} component={Link} to="/" c="inherit" td="none">
-              Headgate
-            </Text>
+            <IconButton
+              label={isCompact ? 'Expand the menu' : 'Collapse the menu'}
+              visibleFrom="sm"
+              onClick={() => setCompact(!isCompact)}
+            >
+              <MenuIcon />
+            </IconButton>
+            <Brand />
+            {isWide && <WorkspaceSwitch />}
           </Group>
           <Group gap="xs" wrap="nowrap">
             <Search />
+            <ReferenceButton />
             <NotificationBell />
             <ColorSchemeButton />
             <AccountMenu />
@@ -98,55 +113,78 @@ function Frame() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar aria-label="Screens">
-        <ScrollArea p="xs">
-          <WorkspaceSwitch />
-          <Navigation onNavigate={close} />
+        <ScrollArea p="xs" type="auto">
+          {!isWide && <WorkspaceSwitch />}
+          <ScreenMenu isCompact={isCompact && isWide} onNavigate={close} />
         </ScrollArea>
       </AppShell.Navbar>
-      <AppShell.Main>
+      <AppShell.Main id={contentId} tabIndex={-1}>
         <PermittedOutlet />
       </AppShell.Main>
     </AppShell>
   )
 }
 
-function Navigation({ onNavigate }: { onNavigate: () => void }) {
-  const session = useSession()
-  const { pathname } = useLocation()
-  return visibleNavigation(session).map((group) => (
-    <div key={group.label}>
-      <Text size="xs" c="dimmed" fw={600} px="sm" pt="sm" pb={4}>
-        {group.label}
-      </Text>
-      {group.items.map(({ label, to }) => (
-        <NavLink
-          key={to}
-          label={label}
-          component={Link}
-          to={to}
-          onClick={onNavigate}
-          active={to === findNavigationItem(pathname)?.to}
-        />
-      ))}
-    </div>
-  ))
+const contentId = 'content'
+
+/** The first stop of the keyboard, which leads past the header and the menu. */
+function SkipLink() {
+  return (
+    <button
+      type="button"
+      className="headgate-skip"
+      onClick={() => document.getElementById(contentId)?.focus()}
+    >
+      Skip to content
+    </button>
+  )
+}
+
+function Brand() {
+  return (
+    <Text component={Link} to="/" className="headgate-brand" c="inherit" td="none" fw={600} fz="md">
+      <Logo />
+      Headgate
+    </Text>
+  )
+}
+
+interface IconButtonProps {
+  label: string
+  visibleFrom?: MantineBreakpoint
+  onClick: () => void
+  children: ReactNode
+}
+
+function IconButton({ label, children, ...props }: IconButtonProps) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon variant="subtle" color="gray" aria-label={label} {...props}>
+        {children}
+      </ActionIcon>
+    </Tooltip>
+  )
+}
+
+function ReferenceButton() {
+  const navigate = useNavigate()
+  return (
+    <IconButton label="API reference" visibleFrom="sm" onClick={() => void navigate({ to: '/reference' })}>
+      <BookIcon />
+    </IconButton>
+  )
 }
 
 function ColorSchemeButton() {
   const { setColorScheme } = useMantineColorScheme()
-  const scheme = useComputedColorScheme('light')
-  const label = scheme === 'dark' ? 'Light mode' : 'Dark mode'
+  const isDark = useComputedColorScheme('light') === 'dark'
   return (
-    <Tooltip label={label}>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        aria-label={label}
-        onClick={() => setColorScheme(scheme === 'dark' ? 'light' : 'dark')}
-      >
-        <SunIcon />
-      </ActionIcon>
-    </Tooltip>
+    <IconButton
+      label={isDark ? 'Light mode' : 'Dark mode'}
+      onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
+    >
+      {isDark ? <SunIcon /> : <MoonIcon />}
+    </IconButton>
   )
 }
 

@@ -1,6 +1,7 @@
 import { useComputedColorScheme, useMantineTheme } from '@mantine/core'
 import { useEffect, useMemo, useRef } from 'react'
 import uPlot from 'uplot'
+import { fontFamily } from '../theme/tokens.ts'
 import type { ChartData } from './chart-data.ts'
 import { formatBucket, isWholeDays } from './chart-time.ts'
 
@@ -94,7 +95,7 @@ function useInk(): Ink {
   return useMemo(() => {
     const rule = { stroke: isDark ? colors.dark[5] : colors.gray[2], width: 1 }
     const stroke = isDark ? colors.dark[1] : colors.gray[7]
-    return { stroke, grid: rule, ticks: rule, font: '12px system-ui, sans-serif' }
+    return { stroke, grid: rule, ticks: rule, font: `12px ${fontFamily}` }
   }, [colors, isDark])
 }
 

@@ -19,7 +19,7 @@ export function EndpointSparklines({ health, ...cell }: EndpointSparklinesProps)
   return (
     <>
       <Table.Td {...cell}>
-        <Text size="sm">{uptime === null ? '–' : `${Math.round(uptime * 10) / 10} %`}</Text>
+        <Text size="sm">{uptime === null ? '–' : `${Math.round(uptime * 10) / 10}%`}</Text>
         <UptimeStrip name={health?.tag ?? ''} hours={hours} />
       </Table.Td>
       <Table.Td {...cell}>

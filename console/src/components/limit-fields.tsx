@@ -11,7 +11,7 @@ export interface SpendingLimit {
 }
 
 const resetOptions = [
-  { value: 'never', label: 'never: it is a total' },
+  { value: 'never', label: 'never (lifetime limit)' },
   { value: 'daily', label: 'every day' },
   { value: 'weekly', label: 'every week, on Monday' },
   { value: 'monthly', label: 'every month' },
@@ -34,7 +34,7 @@ export function LimitFields({ value, onChange }: LimitFieldsProps) {
         onChange={(limit) => onChange({ limit })}
       />
       <Select
-        label="The limit starts again"
+        label="Resets"
         description="At midnight UTC"
         data={resetOptions}
         allowDeselect={false}

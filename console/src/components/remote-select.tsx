@@ -5,7 +5,14 @@ import { type Choice, debounceMs } from './remote-multi-select.tsx'
 interface RemoteSelectProps
   extends Pick<
     SelectProps,
-    'description' | 'placeholder' | 'size' | 'clearable' | 'allowDeselect' | 'comboboxProps'
+    | 'description'
+    | 'placeholder'
+    | 'size'
+    | 'labelProps'
+    | 'leftSection'
+    | 'clearable'
+    | 'allowDeselect'
+    | 'comboboxProps'
   > {
   label: string
   value: string | null

@@ -50,7 +50,7 @@ function describeAll(hours: Hour[]): string {
 function describe({ until, uptime, attempts, failures }: Hour): string {
   const from = formatTime(new Date(Date.parse(until) - hourMs).toISOString())
   if (uptime === null) return `${from}: no traffic`
-  if (attempts === null) return `${from}: ${uptime} % of the attempts succeeded`
+  if (attempts === null) return `${from}: ${uptime}% of attempts succeeded`
   return `${from}: ${failures} of ${attempts} attempts failed`
 }
 

@@ -34,7 +34,10 @@ function labelOf({ name, slug }: NamedWorkspace): string {
 }
 
 interface WorkspaceSelectProps
-  extends Pick<SelectProps, 'description' | 'placeholder' | 'size' | 'allowDeselect' | 'comboboxProps'> {
+  extends Pick<
+    SelectProps,
+    'description' | 'placeholder' | 'size' | 'labelProps' | 'leftSection' | 'allowDeselect' | 'comboboxProps'
+  > {
   label: string
   value: string | null
   onChange: (id: string | null, workspace: NamedWorkspace | null) => void

@@ -25,7 +25,7 @@ test('counts, durations, shares and sizes are short', () => {
     '85 ms',
     '2.5 s',
   ])
-  expect([formatShare(0.9854), formatBytes(0), formatBytes(1_500_000)]).toEqual(['98.5 %', '0 B', '1.5 MB'])
+  expect([formatShare(0.9854), formatBytes(0), formatBytes(1_500_000)]).toEqual(['98.5%', '0 B', '1.5 MB'])
 })
 
 test('a moment is an age or a time in UTC', () => {

@@ -16,9 +16,9 @@ export function formatDuration(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`
 }
 
-/** `98.5 %` of a share between 0 and 1. */
+/** `98.5%` of a share between 0 and 1. */
 export function formatShare(share: number): string {
-  return `${Math.round(share * 1000) / 10} %`
+  return `${Math.round(share * 1000) / 10}%`
 }
 
 const units = ['B', 'KB', 'MB', 'GB', 'TB']

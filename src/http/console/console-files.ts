@@ -6,6 +6,8 @@ import { acceptsEncoding } from '../../platform/http/accept-encoding.ts'
 const manifestSchema = z.object({
   script: z.string(),
   styles: z.array(z.string()),
+  /** The file of the font that nearly every screen needs. */
+  font: z.string().optional(),
   files: z.record(z.string(), z.object({ type: z.string(), encodings: z.array(z.string()) })),
 })
 

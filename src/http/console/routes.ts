@@ -4,6 +4,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
 import { escapeHtml } from '../../platform/http/html.ts'
 import type { PathRequest, RawRoute } from '../operation.ts'
+import { faviconUrl } from '../pages/logo.ts'
 import { html, renderPage } from '../pages/markup.ts'
 import { ConsoleFiles, type ConsoleManifest } from './console-files.ts'
 
@@ -16,6 +17,7 @@ const contentSecurityPolicy = [
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data: blob:",
   "media-src 'self' data: blob:",
+  "font-src 'self'",
   "connect-src 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",
@@ -39,9 +41,12 @@ async function showConsole(gateway: Gateway): Promise<Response> {
   })
 }
 
-function renderDocument({ script, styles }: ConsoleManifest, basePath: string): string {
+function renderDocument({ script, styles, font }: ConsoleManifest, basePath: string): string {
   const links = styles.map((name) => `<link rel="stylesheet" href="assets/${escapeHtml(name)}">`).join('')
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(basePath)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Headgate</title><link rel="icon" href="data:,">${links}<script type="module" src="assets/${escapeHtml(script)}"></script></head><body><div id="root"></div><noscript>The console needs JavaScript. The API is described in <a href="openapi.json">openapi.json</a>.</noscript></body></html>`
+  const preload = font
+    ? `<link rel="preload" href="assets/${escapeHtml(font)}" as="font" type="font/woff2" crossorigin>`
+    : ''
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(basePath)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Headgate</title><link rel="icon" type="image/svg+xml" href="${escapeHtml(faviconUrl)}">${preload}${links}<script type="module" src="assets/${escapeHtml(script)}"></script></head><body><div id="root"></div><noscript>The console needs JavaScript. The API is described in <a href="openapi.json">openapi.json</a>.</noscript></body></html>`
 }
 
 /** Shown by the first start, which builds the console beside the server. */

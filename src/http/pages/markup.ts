@@ -1,6 +1,7 @@
 import { pathPrefixOf } from '../../access/origin.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { escapeHtml, renderHtmlPage } from '../../platform/http/html.ts'
+import { faviconUrl, logoSvg } from './logo.ts'
 
 /** HTML, already escaped. */
 export class Markup {
@@ -37,7 +38,9 @@ export function renderPage(gateway: Pick<Gateway, 'settings'>, { title, body, ..
     ...rest,
     base: `${pathPrefixOf(gateway)}/`,
     title: `${title} · Headgate`,
-    body: html`<main><h1>${title}</h1>${body}</main>`.text,
+    icon: faviconUrl,
+    body: html`<div class="brand">${new Markup(logoSvg)}Headgate</div><main><h1>${title}</h1>${body}</main>`
+      .text,
     // With `no-referrer`, browsers also omit the origin of these pages' own forms.
     headers: { 'referrer-policy': 'same-origin' },
   })

@@ -25,7 +25,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
     >
       <Group gap="sm" align="flex-end">
         <TextFilter label="Action" placeholder="key.create" {...field('action')} />
-        <ChoiceFilter label="Who acted" choices={actorTypes} {...field('actor_type')} />
+        <ChoiceFilter label="Actor" choices={actorTypes} {...field('actor_type')} />
         <TextFilter label="Id of who acted" placeholder="user_…" {...field('actor_id')} />
         <TextFilter label="Kind of target" placeholder="guardrail" {...field('target_type')} />
         <TextFilter label="Id of the target" {...field('target_id')} />

@@ -26,7 +26,7 @@ export function CreateDestination({ onClose }: { onClose: () => void }) {
     const body = buildCreateBody(type, draft, workspaceId)
     const { data } = await client.POST('/observability/destinations', { body })
     await refresh()
-    if (data) await navigate({ to: '/destinations/$id', params: { id: data.data.id } })
+    if (data) await navigate({ to: '/observability/$id', params: { id: data.data.id } })
   }
   return (
     <FormDialog

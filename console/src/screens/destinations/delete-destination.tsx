@@ -10,7 +10,7 @@ export function DeleteDestination({ destination }: { destination: Destination })
   const navigate = useNavigate()
   const remove = async () => {
     await client.DELETE('/observability/destinations/{id}', { params: { path: { id } } })
-    await navigate({ to: '/destinations' })
+    await navigate({ to: '/observability' })
     await refresh()
   }
   return (

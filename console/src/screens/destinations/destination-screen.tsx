@@ -14,7 +14,7 @@ import { Failures, failuresOptions } from './failures.tsx'
 import { type Destination, kindOf, nameOf } from './kinds.ts'
 import { destinationOptions, statusOptions } from './queries.ts'
 
-export const screen = createLazyRoute('/destinations/$id')({ component: DestinationScreen })
+export const screen = createLazyRoute('/observability/$id')({ component: DestinationScreen })
 
 function DestinationScreen() {
   const { id } = screen.useParams()
@@ -26,7 +26,7 @@ function DestinationScreen() {
       title={destination ? nameOf(destination) : 'Destination'}
       description={
         <Group gap="sm" component="span">
-          <TextLink to="/destinations">All destinations</TextLink>
+          <TextLink to="/observability">All destinations</TextLink>
           {destination && kindOf(destination.type).label}
         </Group>
       }

@@ -21,7 +21,7 @@ import { type Destination, kindOf, nameOf } from './kinds.ts'
 import { statusOptions } from './queries.ts'
 import { StateBadge } from './state-badge.tsx'
 
-export const screen = createLazyRoute('/destinations')({ component: DestinationsScreen })
+export const screen = createLazyRoute('/observability')({ component: DestinationsScreen })
 
 /** The state of each is a call of its own. */
 const pageSize = 20
@@ -96,7 +96,7 @@ const columns: Column<Destination>[] = [
     maxWidth: 300,
     render: (destination) => (
       <>
-        <TextLink to="/destinations/$id" params={{ id: destination.id }}>
+        <TextLink to="/observability/$id" params={{ id: destination.id }}>
           {nameOf(destination)}
         </TextLink>
         <Text size="xs" c="dimmed">

@@ -4,11 +4,11 @@ import { readOffset } from '../../app/search-params.ts'
 
 export const destinationsRoute = createRoute({
   getParentRoute: () => rootRoute,
-  path: '/destinations',
+  path: '/observability',
   validateSearch: readOffset,
 }).lazy(() => import('./destinations-screen.tsx').then(({ screen }) => screen))
 
 export const destinationRoute = createRoute({
   getParentRoute: () => rootRoute,
-  path: '/destinations/$id',
+  path: '/observability/$id',
 }).lazy(() => import('./destination-screen.tsx').then(({ screen }) => screen))

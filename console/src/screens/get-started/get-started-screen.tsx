@@ -36,7 +36,7 @@ function HomeScreen() {
   if (isOverview) {
     return (
       <Page
-        title="Overview"
+        title="Home"
         calls={[creditsOptions, todayOptions(), unreadOptions].map(callOf)}
         actions={
           <Button variant="default" size="xs" onClick={() => setView('checklist')}>
@@ -51,7 +51,7 @@ function HomeScreen() {
   return (
     <Page
       title="Get started"
-      description="From an empty server to the first reply. Each step ticks itself."
+      description="Set up a provider, create a key and send your first request."
       calls={progress.calls}
       actions={
         <Button variant="default" size="xs" onClick={() => setView('overview')}>

@@ -86,7 +86,7 @@ function DraftFields({ draft, onChange }: DraftFieldsProps) {
       <PrioritySelect value={draft.priority} onChange={(priority) => onChange({ priority })} />
       <TextField
         type="date"
-        label="Last day"
+        label="Expires"
         description="Empty for no expiry. It ends at midnight UTC and cannot be changed later."
         value={draft.lastDay}
         onChange={(lastDay) => onChange({ lastDay })}

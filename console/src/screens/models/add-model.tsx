@@ -36,7 +36,7 @@ export function AddModel({ onClose }: { onClose: () => void }) {
     }
     await client.PUT('/catalogue/models/{author}/{slug}', { params: { path: { author, slug } }, body })
     await refreshCatalog(queryClient)
-    void navigate({ to: '/catalogue/$author/$slug', params: { author, slug } })
+    void navigate({ to: '/models/$author/$slug', params: { author, slug } })
   }
   return (
     <FormDialog

@@ -13,7 +13,7 @@ import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { endpointWithoutEdit } from './endpoint-tag.ts'
 
-export const screen = createLazyRoute('/catalogue/edits')({ component: EditsScreen })
+export const screen = createLazyRoute('/models/changes')({ component: EditsScreen })
 
 const pageSize = 20
 
@@ -31,11 +31,11 @@ function EditsScreen() {
   const models = useQuery({ ...modelsOptions, placeholderData: keepPreviousData })
   return (
     <Page
-      title="Edits of the catalog"
+      title="Catalog changes"
       description="What was added or changed here, against the value without it. headgate.yaml is shown as part of that value."
       calls={[callOf(providersOptions), callOf(modelsOptions)]}
       actions={
-        <Button component={Link} to="/catalogue" variant="default" size="xs">
+        <Button component={Link} to="/models" variant="default" size="xs">
           All models
         </Button>
       }
@@ -85,7 +85,7 @@ function ModelEdits({ model }: { model: Schemas['CatalogueModel'] }) {
     <Panel
       title={model.id}
       description={
-        <TextLink to="/catalogue/$author/$slug" params={{ author, slug: slug.join('/') }}>
+        <TextLink to="/models/$author/$slug" params={{ author, slug: slug.join('/') }}>
           {model.base ? 'Open to edit or revert' : 'Added here. Open to edit or delete'}
         </TextLink>
       }

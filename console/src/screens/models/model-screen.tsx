@@ -15,7 +15,7 @@ import { formatPerMillion } from '../../format/price.ts'
 import { CatalogPanel, catalogModelOptions } from './catalog-panel.tsx'
 import { EndpointList, endpointHealthOptions } from './endpoint-list.tsx'
 
-export const screen = createLazyRoute('/catalogue/$author/$slug')({ component: ModelScreen })
+export const screen = createLazyRoute('/models/$author/$slug')({ component: ModelScreen })
 
 function ModelScreen() {
   const { author, slug } = screen.useParams()
@@ -42,7 +42,7 @@ function ModelScreen() {
       ].map(callOf)}
       actions={
         <>
-          <Button component={Link} to="/catalogue" variant="default" size="xs">
+          <Button component={Link} to="/models" variant="default" size="xs">
             All models
           </Button>
           {isText && mayDo(session, 'inference:write') && (

@@ -27,7 +27,7 @@ import { AddModel } from './add-model.tsx'
 import { isSort, type ModelFilters, outputs, pageSize, queryOf, sorts } from './filters.ts'
 import { PriceCells } from './price-cells.tsx'
 
-export const screen = createLazyRoute('/catalogue')({ component: ModelsScreen })
+export const screen = createLazyRoute('/models')({ component: ModelsScreen })
 
 const providersOptions = api.queryOptions('get', '/providers')
 
@@ -57,8 +57,8 @@ function CatalogActions() {
   return (
     <>
       {mayDoEverywhere(session, 'catalogue:read') && (
-        <Button component={Link} to="/catalogue/edits" variant="default" size="xs">
-          Edits
+        <Button component={Link} to="/models/changes" variant="default" size="xs">
+          Catalog changes
         </Button>
       )}
       {mayDoEverywhere(session, 'catalogue:write') && (
@@ -98,7 +98,7 @@ function Filters({ filters }: { filters: ModelFilters }) {
         style={{ flex: '1 1 220px' }}
       />
       <Select
-        label="Answers with"
+        label="Output"
         data={outputs}
         allowDeselect={false}
         value={filters.output ?? 'text'}
@@ -117,8 +117,8 @@ function Filters({ filters }: { filters: ModelFilters }) {
         w={180}
       />
       <Select
-        label="Order"
-        placeholder="As listed"
+        label="Sort by"
+        placeholder="Default"
         clearable
         clearButtonProps={{ 'aria-label': 'Clear the order' }}
         data={sorts}
@@ -127,7 +127,7 @@ function Filters({ filters }: { filters: ModelFilters }) {
         w={170}
       />
       <Checkbox
-        label="Also those without a credential"
+        label="Show unconfigured"
         checked={filters.all ?? false}
         onChange={(event) => set('all', event.currentTarget.checked || null)}
         pb={8}
@@ -149,7 +149,7 @@ function ModelList({ models, total, filters }: ModelListProps) {
       <EmptyState title="No models found">
         {filters.all
           ? 'Change the search or the filters.'
-          : 'Change the search, or tick “Also those without a credential” to see models whose provider you have not added yet.'}
+          : 'Change the search, or turn on “Show unconfigured” to see models of providers without a credential.'}
       </EmptyState>
     )
   }
@@ -185,7 +185,7 @@ function ModelTable({ models }: { models: Schemas['Model'][] }) {
             <Table.Th ta="right">Out</Table.Th>
             <Table.Th ta="right">Cache read</Table.Th>
             <Table.Th ta="right">Context</Table.Th>
-            <Table.Th>Takes and gives</Table.Th>
+            <Table.Th>Modalities</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -207,7 +207,7 @@ function ModelRow({
   return (
     <Table.Tr>
       <Table.Td>
-        <TextLink to="/catalogue/$author/$slug" params={{ author, slug: slug.join('/') }}>
+        <TextLink to="/models/$author/$slug" params={{ author, slug: slug.join('/') }}>
           {name}
         </TextLink>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>

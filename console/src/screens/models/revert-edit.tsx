@@ -26,7 +26,7 @@ export function RevertEdit({ model, tag, onClose }: RevertEditProps) {
       await client.DELETE('/catalogue/models/{author}/{slug}/endpoints/{tag}', { params: { path } })
     } else {
       await client.DELETE('/catalogue/models/{author}/{slug}', { params: { path: { author, slug } } })
-      if (isOwn) await navigate({ to: '/catalogue' })
+      if (isOwn) await navigate({ to: '/models' })
     }
     await refreshCatalog(queryClient)
   }

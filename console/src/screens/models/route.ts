@@ -4,16 +4,16 @@ import { type ModelFilters, readFilters } from './filters.ts'
 
 export const modelsRoute = createRoute({
   getParentRoute: () => rootRoute,
-  path: '/catalogue',
+  path: '/models',
   validateSearch: (search): ModelFilters => readFilters(search),
 }).lazy(() => import('./models-screen.tsx').then(({ screen }) => screen))
 
 export const catalogEditsRoute = createRoute({
   getParentRoute: () => rootRoute,
-  path: '/catalogue/edits',
+  path: '/models/changes',
 }).lazy(() => import('./edits-screen.tsx').then(({ screen }) => screen))
 
 export const modelRoute = createRoute({
   getParentRoute: () => rootRoute,
-  path: '/catalogue/$author/$slug',
+  path: '/models/$author/$slug',
 }).lazy(() => import('./model-screen.tsx').then(({ screen }) => screen))

@@ -28,7 +28,7 @@ export const ruleKinds: Record<RuleKind, RuleKindText> = {
   },
   budget: {
     label: 'Used budget',
-    when: ['A budget or the limit of a key is used to ', ' %, and to 100 %.'],
+    when: ['A budget or the limit of a key is used to ', '%, and to 100%.'],
     unit: 'percent',
     min: 1,
     max: 100,

@@ -50,7 +50,7 @@ function EndpointRow({ endpoint }: { endpoint: Schemas['EndpointHealth'] }) {
   return (
     <Table.Tr>
       <Table.Td maw={260} style={{ overflowWrap: 'anywhere' }}>
-        <TextLink to="/catalogue/$author/$slug" params={{ author, slug: slug.join('/') }}>
+        <TextLink to="/models/$author/$slug" params={{ author, slug: slug.join('/') }}>
           {endpoint.model_id}
         </TextLink>
         {endpoint.tag !== endpoint.provider && (

@@ -66,7 +66,7 @@ function ProviderScreen() {
             All providers
           </Button>
           <Button
-            renderRoot={(props) => <Link to="/catalogue" search={{ provider: slug }} {...props} />}
+            renderRoot={(props) => <Link to="/models" search={{ provider: slug }} {...props} />}
             variant="default"
             size="xs"
           >
@@ -108,7 +108,7 @@ function HealthPanel({ health, spend }: { health: ProviderHealth; spend: number 
             <UptimeStrip name={name} hours={hours} />
           </Fact>
         )}
-        <Fact label="Attempts that worked">{uptime === null ? '–' : `${uptime} %`}</Fact>
+        <Fact label="Success rate">{uptime === null ? '–' : `${uptime}%`}</Fact>
         {requests !== null && <Fact label="Replies, 30 minutes">{formatCount(requests)}</Fact>}
         {spend !== undefined && (
           <Fact label="Spend, 30 days">

@@ -42,7 +42,7 @@ function ProvidersScreen() {
     <Page
       title="Providers"
       scope="listed"
-      description="Who runs the models. A provider is used with the credential of the installation, or with keys of yours."
+      description="The services that run models. Requests use the installation’s credential or your own keys."
       calls={[healthOptions, byok, ...(seesSpend ? [spend] : [])].map(callOf)}
       actions={
         mayDoEverywhere(session, 'catalogue:write') && (
@@ -58,7 +58,7 @@ function ProvidersScreen() {
           const shown = selectProviders(data, counts, filters)
           return shown.length === 0 ? (
             <EmptyState title="No providers found">
-              Change the search, or tick “Also those without a credential”, and open one to add your key.
+              Change the search, or turn on “Show unconfigured” and open a provider to add a key.
             </EmptyState>
           ) : (
             <ProviderTable
@@ -99,7 +99,7 @@ function Filters() {
         maw={320}
       />
       <Checkbox
-        label="Also those without a credential"
+        label="Show unconfigured"
         checked={all}
         pb={8}
         onChange={(event) =>
@@ -214,7 +214,7 @@ function ProviderRow({ health, keyCount, spend }: ProviderRowProps) {
 }
 
 function describeCredential(isInstalled: boolean, keyCount: number): string {
-  const own = keyCount === 1 ? '1 key of yours' : `${keyCount} keys of yours`
+  const own = keyCount === 1 ? '1 own key' : `${keyCount} own keys`
   if (isInstalled) return keyCount > 0 ? `the installation’s, ${own}` : 'the installation’s'
   return keyCount > 0 ? own : 'none'
 }

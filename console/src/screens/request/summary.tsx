@@ -51,7 +51,7 @@ export function Summary({ request, record }: SummaryProps) {
         )}
         {record && <Fact label="Client">{record.user_agent ?? '–'}</Fact>}
         {record && <Fact label="Format of the provider">{record.headgate.upstream_format ?? '–'}</Fact>}
-        {record && <Fact label="Id at the provider">{record.upstream_id ?? '–'}</Fact>}
+        {record && <Fact label="Provider request ID">{record.upstream_id ?? '–'}</Fact>}
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }} pt="md">
         <Fact label="Generation id">
@@ -96,7 +96,7 @@ function Server({ request }: { request: LoggedRequest }) {
       {model !== null && (
         <>
           {' · '}
-          <TextLink to="/catalogue/$author/$slug" params={{ author, slug: slug.join('/') }}>
+          <TextLink to="/models/$author/$slug" params={{ author, slug: slug.join('/') }}>
             {model}
           </TextLink>
         </>

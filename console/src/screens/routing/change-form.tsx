@@ -84,7 +84,7 @@ function ModelFields({ change, onChange }: FieldsProps) {
 const lists = [
   { field: 'order', label: 'Try these providers first' },
   { field: 'only', label: 'Only these providers' },
-  { field: 'ignore', label: 'Never these providers' },
+  { field: 'ignore', label: 'Exclude providers' },
 ] as const
 
 function ProviderFields({ change, onChange }: FieldsProps) {

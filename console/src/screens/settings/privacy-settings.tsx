@@ -165,7 +165,7 @@ function PrivacyFields({ draft, isDisabled, onChange }: PrivacyFieldsProps) {
         onChange={(allowedProviders) => onChange({ ...draft, allowedProviders })}
       />
       <TagsInput
-        label="Never these providers"
+        label="Exclude providers"
         data={slugs}
         disabled={isDisabled}
         acceptValueOnBlur

@@ -3,5 +3,5 @@ import { rootRoute } from '../../app/root-route.tsx'
 
 export const settingsRoute = createRoute({
   getParentRoute: () => rootRoute,
-  path: '/settings',
+  path: '/organization',
 }).lazy(() => import('./settings-screen.tsx').then(({ screen }) => screen))

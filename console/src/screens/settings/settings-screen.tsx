@@ -5,7 +5,7 @@ import { Page } from '../../components/page.tsx'
 import { DefaultPlugins, pluginsOptions } from './default-plugins.tsx'
 import { PrivacySettings, privacyOptions } from './privacy-settings.tsx'
 
-export const screen = createLazyRoute('/settings')({ component: SettingsScreen })
+export const screen = createLazyRoute('/organization')({ component: SettingsScreen })
 
 function SettingsScreen() {
   const session = useSession()
