@@ -3,7 +3,14 @@ import { TextMatcher, walkCandidates } from '../../storage/content-search/search
 import type { TextQuery } from '../../storage/content-search/words.ts'
 import type { ContentPosition } from '../../storage/stored-contents.ts'
 import { buildCondition, isVisible, type LogSelection } from './selection.ts'
-import { type GenerationRow, type LogEntry, type LogPage, type LogPosition, positionOf, selectRange } from './walk.ts'
+import {
+  type GenerationRow,
+  type LogEntry,
+  type LogPage,
+  type LogPosition,
+  positionOf,
+  selectRange,
+} from './walk.ts'
 
 export interface TextSearch {
   query: TextQuery
@@ -34,7 +41,11 @@ export async function findTextPage(
   const entries: LogEntry[] = []
   let compared = 0
   const range = { from: selection.from ?? '', before: findStart(selection, start) }
-  const batches = walkCandidates(gateway, { organizationId: selection.organizationId, query, ...range }, batchSize)
+  const batches = walkCandidates(
+    gateway,
+    { organizationId: selection.organizationId, query, ...range },
+    batchSize,
+  )
   for await (const { candidates, last, isEnd } of batches) {
     if (isEnd) break
     for (const row of await readRows(gateway, search, candidates)) {

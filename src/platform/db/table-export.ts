@@ -36,7 +36,9 @@ export async function listTableNames(db: Db): Promise<string[]> {
         where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
         order by relname`.execute(db)
     : await sql<{ name: string }>`select name from pragma_table_list
-        where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name`.execute(db)
+        where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name`.execute(
+        db,
+      )
   return rows.map(({ name }) => name)
 }
 

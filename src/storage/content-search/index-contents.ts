@@ -12,7 +12,7 @@ type UnindexedRow = Awaited<ReturnType<typeof readUnindexed>>[number]
 /** Contents that are read at once: few, because each can be a megabyte. */
 const batchSize = 16
 /** Words of one transaction, which other writers wait for. */
-const maxWordsPerTransaction = 2000
+const maxWordsPerTransaction = 1000
 /** One run of the job ends after this time, and the next one continues. */
 const runMs = 40_000
 

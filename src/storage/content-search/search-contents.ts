@@ -14,7 +14,7 @@ export interface ContentSearch {
   before: ContentPosition
 }
 
-/** Days whose index is asked for one page. */
+/** Days whose index is searched for one page. */
 const maxDays = 400
 
 /**

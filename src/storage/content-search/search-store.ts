@@ -40,7 +40,9 @@ const maxSameMs = 64
 /** Entries are numbered by time, so that the newest are found first. */
 async function insertOnSqlite(tx: Db, content: IndexedContent): Promise<void> {
   const first = firstEntryOf(content.created_at)
-  const { rows } = await sql<{ last: bigint | number | null }>`select max(search_entry) as last from generation_contents
+  const { rows } = await sql<{
+    last: bigint | number | null
+  }>`select max(search_entry) as last from generation_contents
     where search_entry >= ${first} and search_entry < ${first + entriesPerMs}`.execute(tx)
   const entry = BigInt(rows[0]?.last ?? first - 1n) + 1n
   const { numAffectedRows } = await sql`update generation_contents set search_entry = ${entry}

@@ -89,7 +89,7 @@ export function parseTextQuery(text: string): TextQuery {
   return { phrases }
 }
 
-/** The terms that the index is asked for. */
+/** The terms to look up in the index. */
 export function listQueryTerms({ phrases }: TextQuery): string[] {
   const terms = phrases.flatMap((words) => {
     const all = [...listTerms(words)]

@@ -3,7 +3,9 @@ import { listChips, parseQuery } from './query.ts'
 
 test('fields, bounds and text are filters of the API', () => {
   expect(
-    parseQuery('model:claude status:error key:checkout user:42 tag:apollo cost>0.01 latency>5s "text in the prompt"'),
+    parseQuery(
+      'model:claude status:error key:checkout user:42 tag:apollo cost>0.01 latency>5s "text in the prompt"',
+    ),
   ).toEqual({
     problem: null,
     filters: {
@@ -20,7 +22,10 @@ test('fields, bounds and text are filters of the API', () => {
 })
 
 test('several values, exclusions, quotes and upper bounds', () => {
-  expect(parseQuery('model:openai/gpt-4 model:claude -key:"my key, old" cost<=$2 latency<1.5s refund order').filters).toEqual({
+  expect(
+    parseQuery('model:openai/gpt-4 model:claude -key:"my key, old" cost<=$2 latency<1.5s refund order')
+      .filters,
+  ).toEqual({
     model: 'openai/gpt-4,*claude*',
     key: '!my key\\, old',
     max_cost: '2',

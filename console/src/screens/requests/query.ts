@@ -46,7 +46,9 @@ export function parseQuery(text: string): ParsedQuery {
       continue
     }
     const problem =
-      operator === ':' ? addValue(filters, minus === '-', field, unquote(raw)) : addBound(filters, field, operator, raw)
+      operator === ':'
+        ? addValue(filters, minus === '-', field, unquote(raw))
+        : addBound(filters, field, operator, raw)
     if (problem !== null) return { filters, problem }
   }
   const found = words.filter((word) => word !== '').join(' ')
@@ -116,6 +118,8 @@ export function listChips(search: RequestSearch): Chip[] {
   ]
   return [...shown, ...bounds.map(({ unit = '', ...rest }) => ({ ...rest, unit }))].flatMap((chip) => {
     const value = search[chip.name]
-    return value === undefined ? [] : [{ name: chip.name, text: chip.field + value + ('unit' in chip ? chip.unit : '') }]
+    return value === undefined
+      ? []
+      : [{ name: chip.name, text: chip.field + value + ('unit' in chip ? chip.unit : '') }]
   })
 }

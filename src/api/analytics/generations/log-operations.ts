@@ -5,9 +5,9 @@ import { encryptTimeCursor, openTimeCursor } from '../../../platform/crypto/encr
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { queryInteger } from '../../../platform/validation/query-params.ts'
 import { logFilters, resolveLogSelection } from './filters.ts'
-import { searchTexts, textFilter } from './text-filter.ts'
 import { logRecord, toLogRecords } from './log-record.ts'
 import { streamRequests } from './log-stream.ts'
+import { searchTexts, textFilter } from './text-filter.ts'
 
 const tag = 'Generations'
 

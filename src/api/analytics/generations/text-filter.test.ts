@@ -16,7 +16,12 @@ describeOnEachDatabase('GET /generations?text=', (server) => {
   const log = async (
     tenant: Tenant,
     id: string,
-    { prompt, reply = 'ok', at = '2030-01-01T00:00:00.000Z', ...changes }: Record<string, string> & { prompt: string },
+    {
+      prompt,
+      reply = 'ok',
+      at = '2030-01-01T00:00:00.000Z',
+      ...changes
+    }: Record<string, string> & { prompt: string },
   ) => {
     const { gateway } = server()
     await insertGeneration(gateway, tenant, { id, created_at: at, ended_at: at, ...changes })
@@ -35,14 +40,18 @@ describeOnEachDatabase('GET /generations?text=', (server) => {
     const statement = buildContentStatement(gateway.db, gateway.vault, owner, content)
     const values = statement.values.map((value) => sql`${value}`)
     const parts = statement.sql.split(/\?|\$\d+/)
-    await sql`${sql.join(parts.flatMap((part, at) => [sql.raw(part), ...(values[at] ? [values[at]] : [])]), sql``)}`.execute(
-      gateway.db,
-    )
+    await sql`${sql.join(
+      parts.flatMap((part, at) => [sql.raw(part), ...(values[at] ? [values[at]] : [])]),
+      sql``,
+    )}`.execute(gateway.db)
   }
 
   test('finds words and phrases of prompts and replies, newest first', async () => {
     const tenant = await createTenant(server().gateway, 'Texts')
-    await log(tenant, 'gen-t1', { prompt: 'Where is my Refund for order 66?', at: '2030-01-01T10:00:00.000Z' })
+    await log(tenant, 'gen-t1', {
+      prompt: 'Where is my Refund for order 66?',
+      at: '2030-01-01T10:00:00.000Z',
+    })
     await log(tenant, 'gen-t2', {
       prompt: 'Summarize the ＣＯＮＴＲＡＣＴ, please',
       reply: 'The refund clause: state-of-the-art.',
@@ -65,7 +74,12 @@ describeOnEachDatabase('GET /generations?text=', (server) => {
       ['都天', []],
       ['user', []],
     ] as const)
-      expect({ text, ...(await search(text, managementKey)) }).toEqual({ text, status: 200, cursor: null, ids: [...ids] })
+      expect({ text, ...(await search(text, managementKey)) }).toEqual({
+        text,
+        status: 200,
+        cursor: null,
+        ids: [...ids],
+      })
     expect((await search('refund', managementKey, '&status=error')).ids).toEqual(['gen-t2'])
     expect((await search('refund', managementKey, '&to=2030-01-02T00:00:00Z')).ids).toEqual(['gen-t1'])
     expect((await search('refund', managementKey, '&from=2030-01-02T00:00:00Z')).ids).toEqual(['gen-t2'])
@@ -95,8 +109,16 @@ describeOnEachDatabase('GET /generations?text=', (server) => {
     const { gateway } = server()
     const [tenant, other] = [await createTenant(gateway, 'Mine'), await createTenant(gateway, 'Others')]
     await log(tenant, 'gen-m1', { prompt: 'secret plan' })
-    const key = await gateway.db.selectFrom('generations').select('key_id').where('id', '=', 'gen-m1').executeTakeFirstOrThrow()
-    await gateway.db.updateTable('generations').set({ key_id: key.key_id + 1_000_000 }).where('id', '=', 'gen-m1').execute()
+    const key = await gateway.db
+      .selectFrom('generations')
+      .select('key_id')
+      .where('id', '=', 'gen-m1')
+      .executeTakeFirstOrThrow()
+    await gateway.db
+      .updateTable('generations')
+      .set({ key_id: key.key_id + 1_000_000 })
+      .where('id', '=', 'gen-m1')
+      .execute()
     expect((await search('secret', tenant.managementKey)).ids).toEqual(['gen-m1'])
     expect((await search('secret', tenant.inferenceKey)).ids).toEqual([])
     expect((await search('secret', other.managementKey)).ids).toEqual([])
@@ -111,7 +133,7 @@ describeOnEachDatabase('GET /generations?text=', (server) => {
     await log(tenant, 'gen-s1', { prompt: 'xylophone', at: '2030-03-01T00:00:00.000Z' })
     await log(tenant, 'gen-s2', { prompt: 'xylophone', at: '2030-03-02T00:00:00.000Z' })
     await log(other, 'gen-s3', { prompt: 'xylophone', at: '2030-03-01T00:00:00.000Z' })
-    while ((await indexContents({ db, vault, settings })) === 'busy') continue
+    while ((await indexContents({ db, vault, settings })) === 'busy');
     const entries = await readEntries()
     expect(entries.length).toBe(3)
     expect(new Set(entries.flat()).size).toBe(entries.flat().length)
@@ -122,11 +144,15 @@ describeOnEachDatabase('GET /generations?text=', (server) => {
 
     async function readEntries(): Promise<unknown[][]> {
       if (isPostgres(db)) {
-        const { rows } = await sql<{ words: string }>`select search_entry::text as words from generation_contents
+        const { rows } = await sql<{
+          words: string
+        }>`select search_entry::text as words from generation_contents
           where generation_id like 'gen-s%'`.execute(db)
         return rows.map(({ words }) => words.slice(1, -1).split(','))
       }
-      await sql`create virtual table if not exists temp.terms using fts5vocab(main, content_words, instance)`.execute(db)
+      await sql`create virtual table if not exists temp.terms using fts5vocab(main, content_words, instance)`.execute(
+        db,
+      )
       const { rows } = await sql<{ term: string; doc: bigint }>`select term, doc from temp.terms
         where doc between ${entryAt('2030-03-01')} and ${entryAt('2030-03-03')}`.execute(db)
       return [...Map.groupBy(rows, ({ doc }) => doc).values()].map((list) => list.map(({ term }) => term))
