@@ -282,7 +282,11 @@ describeOnSqlite(
 
     test('a path that is a screen and an operation is the operation for clients of the API', async () => {
       const browser = 'text/html,application/xhtml+xml,*/*;q=0.8'
-      for (const headers of [{}, { accept: '*/*' }, { accept: browser, authorization: 'Bearer sk-unknown' }]) {
+      for (const headers of [
+        {},
+        { accept: '*/*' },
+        { accept: browser, authorization: 'Bearer sk-unknown' },
+      ]) {
         const response = await get('/models', headers)
         expect(response.status).toBe(401)
         expect(response.headers.get('content-type')).toContain('application/json')

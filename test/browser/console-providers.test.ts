@@ -72,7 +72,7 @@ describeInChromium('Providers in the console', (chromium) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('listitem', { name: hostileName }).waitFor({ state: 'detached' })
     await open('/providers')
-    await page.getByText('the installation’s, 2 own keys').waitFor()
+    await page.getByText('the installation’s, 2 BYOK keys').waitFor()
     expect(await page.content()).not.toContain('sk-right')
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)

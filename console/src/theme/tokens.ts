@@ -172,7 +172,7 @@ function mix(over: string, under: string, share: number): string {
 
 const rem = (pixels: number) => `${pixels / 16}rem`
 
-/** Sizes of text in steps that can be told apart; the middle one is that of most text. */
+/** Sizes of text in steps of a clear difference; the middle one is that of most text. */
 export const fontSizes = { xs: rem(12), sm: rem(13), md: rem(14), lg: rem(16), xl: rem(20) }
 
 export const lineHeights = { xs: '1.35', sm: '1.45', md: '1.5', lg: '1.5', xl: '1.4' }

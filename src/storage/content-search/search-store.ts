@@ -25,6 +25,14 @@ export async function insertIndexed(tx: Db, contents: readonly IndexedContent[])
   for (const content of contents.toSorted(compareNewestFirst).reverse())
     if (isPostgres(tx)) await insertOnPostgres(tx, content)
     else await insertOnSqlite(tx, content)
+  if (!isPostgres(tx)) await mergeOnSqlite(tx)
+}
+
+/** Pages that are merged with each transaction: enough to keep up, and few enough to take milliseconds. */
+const mergedPages = 8
+
+async function mergeOnSqlite(tx: Db): Promise<void> {
+  await sql`insert into content_words (content_words, rank) values ('merge', ${mergedPages})`.execute(tx)
 }
 
 async function insertOnPostgres(tx: Db, { generation_id, hashes }: IndexedContent): Promise<void> {

@@ -44,7 +44,7 @@ export function ByokForm({ provider, byokKey, onClose }: ByokFormProps) {
   }
   return (
     <FormDialog
-      title={byokKey ? `Edit ${nameOfKey(byokKey)}` : 'Add your own key'}
+      title={byokKey ? `Edit ${nameOfKey(byokKey)}` : 'Add a BYOK key'}
       action={byokKey ? 'Save' : 'Add the key'}
       isReady={byokKey !== undefined || draft.key.trim() !== ''}
       size="lg"

@@ -42,7 +42,7 @@ function ProvidersScreen() {
     <Page
       title="Providers"
       scope="listed"
-      description="The services that run models. Requests use the installation’s credential or your own keys."
+      description="The services that run models. Requests use the installation’s credential or your BYOK keys."
       calls={[healthOptions, byok, ...(seesSpend ? [spend] : [])].map(callOf)}
       actions={
         mayDoEverywhere(session, 'catalogue:write') && (
@@ -214,7 +214,7 @@ function ProviderRow({ health, keyCount, spend }: ProviderRowProps) {
 }
 
 function describeCredential(isInstalled: boolean, keyCount: number): string {
-  const own = keyCount === 1 ? '1 own key' : `${keyCount} own keys`
+  const own = keyCount === 1 ? '1 BYOK key' : `${keyCount} BYOK keys`
   if (isInstalled) return keyCount > 0 ? `the installation’s, ${own}` : 'the installation’s'
   return keyCount > 0 ? own : 'none'
 }

@@ -14,10 +14,9 @@ export const contentSearch: SchemaMigration = {
       if (usesPostgres(db)) return
       await sql`create virtual table content_words
         using fts5(words, content='', contentless_delete=1, detail=none, tokenize='ascii')`.execute(db)
-      // Its parts are merged little by little, and not all of a size together, which would take a second.
-      await sql`insert into content_words (content_words, rank) values ('automerge', 2), ('crisismerge', 64)`.execute(
-        db,
-      )
+      // Its parts are merged a few pages at a time with each transaction: by itself it merges for up to a second at once.
+      await sql`insert into content_words (content_words, rank)
+        values ('automerge', 0), ('crisismerge', 1999)`.execute(db)
       await sql`create trigger content_words_delete after delete on generation_contents
         when old.search_entry is not null
         begin delete from content_words where rowid = old.search_entry; end`.execute(db)
