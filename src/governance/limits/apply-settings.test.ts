@@ -110,6 +110,22 @@ describe.each(databaseKinds)('limits of headgate.yaml (%s)', (kind) => {
     expect((await findOne('Elsewhere'))?.match.workspace_id).toBe(body.data.id)
   })
 
+  test('a tier that is removed from the file stays the tier of its keys, and has its limits when it returns', async () => {
+    const { body } = await server.call('POST', '/keys', { body: { name: 'of a tier', tier: 'team' } })
+    const tierOf = async () => (await server.call('GET', `/keys/${body.data.hash}`)).body.data.tier
+    await reloadWith('')
+    expect(await listTiers()).toContainEqual(expect.objectContaining({ name: 'team', source: 'tier' }))
+    expect([await tierOf(), await list()]).toEqual(['team', []])
+    const limit = '{ name: Team, measure: requests, window: day, amount: 0, match: { tier: team } }'
+    await reloadWith(`tiers: [{ name: team }]\nusage_limits: [${limit}]`)
+    const request = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }
+    const rejected = await server.call('POST', '/chat/completions', { key: body.key, body: request })
+    expect([await tierOf(), rejected.status]).toEqual(['team', 429])
+    for (const { hash } of (await server.call('GET', '/keys')).body.data)
+      await server.call('PATCH', `/keys/${hash}`, { body: { tier: null } })
+    await reloadWith(base)
+  })
+
   test('what is removed from the file is deleted; a tier and a limit created by hand stay', async () => {
     await server.call('POST', '/tiers', { body: { name: 'mine' } })
     const own = { name: 'Own', measure: 'requests', window: 'minute', amount: 9, match: { tier: 'mine' } }

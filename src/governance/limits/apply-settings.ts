@@ -23,6 +23,7 @@ import {
   deleteTier,
   findTier,
   insertTier,
+  isTierOfKeys,
   listSettingsTiers,
   updateTier,
 } from './tier-store.ts'
@@ -58,13 +59,21 @@ export async function applyToOrganization(applying: Applying, declared: LimitDec
   const { tiers, usage_limits } = declared
   const stored = await listSettingsTiers(applying.tx, applying.organizationId)
   const outdated = stored.filter((row) => !tiers.some(({ name }) => name === row.name))
-  // A tier takes its limits with it, those of the settings included.
   for (const row of outdated) await removeTier(applying, row)
   for (const tier of tiers) await applyTier(applying, tier)
   await applyLimits(applying, usage_limits)
 }
 
-async function removeTier({ tx, record }: Applying, row: TierRow): Promise<void> {
+/** A tier that keys have stays theirs, so that declaring it again is enough to limit them again. */
+async function removeTier({ tx, clock, record }: Applying, row: TierRow): Promise<void> {
+  if (await isTierOfKeys(tx, row)) {
+    const after = await updateTier(tx, clock, row, {
+      from_settings: toFlag(false),
+      is_default: toFlag(false),
+    })
+    record({ action: 'tier.update', ...describeTier(row), before: { ...row }, after: { ...after } })
+    return
+  }
   await deleteTier(tx, row)
   record({ action: 'tier.delete', ...describeTier(row), before: { ...row } })
 }

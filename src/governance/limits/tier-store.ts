@@ -53,6 +53,17 @@ export async function findDefaultTier(db: Db, organizationId: string): Promise<s
   return row?.name ?? null
 }
 
+export async function isTierOfKeys(tx: Db, { organization_id, name }: TierRow): Promise<boolean> {
+  const row = await tx
+    .selectFrom('api_keys')
+    .select('id')
+    .where('organization_id', '=', organization_id)
+    .where('tier', '=', name)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 export function insertTier(
   tx: Db,
   clock: Clock,
