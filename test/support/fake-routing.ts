@@ -5,6 +5,7 @@ import { declaredProvider } from '../../src/catalog/declared.ts'
 import { declaredModel, type ModelDeclaration } from '../../src/catalog/declared-model.ts'
 import type { DataRegion } from '../../src/formats/vocabulary.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
+import { ModelMetrics } from '../../src/gateway/model-metrics/model-metrics.ts'
 import { computeEffectivePolicy } from '../../src/governance/policy/effective.ts'
 import { ProviderRates } from '../../src/inference/rates/provider-rates.ts'
 import { RequestContent } from '../../src/inference/request/content.ts'
@@ -79,6 +80,7 @@ export function buildFakeGateway(catalog: Catalog, clock: Clock, random: () => n
     routing,
     benchmarks,
     settings,
+    metrics: { models: new ModelMetrics() },
     upstreams: { exchanges: new Set(), rates: new ProviderRates() },
   }
   return gateway as unknown as FakeGateway
