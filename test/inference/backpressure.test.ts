@@ -176,6 +176,8 @@ describe('a client that reads slowly', () => {
   }
 
   test.each(Object.keys(streams))('S13 holds few copies of an event in memory (%s)', async (format) => {
+    // All readers must be connected at the same time, however long that takes.
+    Object.assign(server.gateway.settings.limits, { client_idle: 120_000 })
     const { start = '', frame = chatFrame } = streams[format] ?? {}
     Object.assign(fountain, { start, frame: frame('x'.repeat(frameBytes)), written: 0 })
     const messages = [{ role: 'user', content: 'x' }]
