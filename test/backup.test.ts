@@ -4,6 +4,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
+import { verifyArchive } from '../src/gateway/backup/verify-archive.ts'
+import { rootCauseMessage } from '../src/platform/root-cause.ts'
 import {
   createDatabase,
   createMigratedDatabase,
@@ -200,6 +202,8 @@ describe('an archive', () => {
     expect(backup.output).toContain('It does not have the secret key.')
   })
 
+  const ignoreProgress = () => undefined
+
   /** Restores, and returns what is left in the data directory. */
   async function restore(path: string, environment: Record<string, string> = {}) {
     const target = await install('sqlite', { isNew: true })
@@ -227,6 +231,25 @@ describe('an archive', () => {
       expect(output).toMatch(/^headgate: The archive .* (damaged|incomplete|cannot be read)/)
     }
   }, 60_000)
+
+  test('with a wrong bit is rejected wherever it is, unless all that is read is the same', async () => {
+    const bytes = readFileSync(archive)
+    const path = join(scratch, 'wrong-bit')
+    const original = await verifyArchive(archive, ignoreProgress)
+    const reasons = new Set<string>()
+    for (let place = 0; place < 200; place++) {
+      const flipped = Buffer.from(bytes)
+      const at = Math.floor((place / 200) * bytes.length)
+      flipped[at] = (flipped[at] ?? 0) ^ 1
+      writeFileSync(path, flipped)
+      // A few bits of the compression mean nothing: all that is read is then the same.
+      const reading = verifyArchive(path, ignoreProgress).then((read) => expect(read).toEqual(original))
+      reasons.add(await reading.then(() => '', rootCauseMessage))
+    }
+    const expected = /^$|^The archive .* (is damaged|is incomplete|cannot be read)|^The file is not a backup/
+    expect([...reasons].filter((reason) => !expected.test(reason))).toEqual([])
+    expect(reasons.size).toBeGreaterThan(2)
+  })
 
   test('without the secret key needs the key of its installation', async () => {
     const missing = await restore(archive)

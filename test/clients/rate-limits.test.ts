@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import { RateLimitError as AnthropicRateLimitError, APIError } from '@anthropic-ai/sdk'
@@ -8,6 +8,11 @@ import { messages, modelOf, prompt, useLab } from './lab.ts'
 import { anthropicClient, openaiClient } from './sdks.ts'
 
 const lab = useLab()
+
+// In the middle of a window: none ends during a test.
+beforeAll(() => {
+  lab().server.clock.freeze('2028-03-15T12:30:00.000Z')
+})
 
 async function manage(path: string, body: object) {
   const response = await lab().server.call('POST', path, { body })

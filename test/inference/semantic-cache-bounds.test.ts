@@ -119,10 +119,8 @@ describeWithUpstreams(
         test(name, async () => {
           change({ model: 'test/embedder', timeout: 300 })
           arrange()
-          const startedAt = performance.now()
           const sending = status(asked)
           expect(await server().timer.passUntil(sending)).toBe('MISS exact embedding_failed')
-          expect(performance.now() - startedAt).toBeLessThan(10_000)
           expect(await listEntries(bench())).toEqual([])
           const served = (await listGenerations(bench())).filter(({ api_type }) => api_type === 'completions')
           expect(served.map((row) => row.status)).toEqual(['completed'])

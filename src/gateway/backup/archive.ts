@@ -152,9 +152,9 @@ export async function readHeader({ name, body }: TarEntry): Promise<ArchiveHeade
   return header.data
 }
 
-export async function readManifest(body: TarEntry['body']): Promise<ArchiveManifest> {
+export async function readManifest(path: string, body: TarEntry['body']): Promise<ArchiveManifest> {
   const manifest = manifestFields.safeParse(await readJson(body))
-  if (!manifest.success) throw new ArchiveError('The manifest of the archive is damaged.')
+  if (!manifest.success) throw new ArchiveError(`The archive ${path} is damaged: its manifest is not valid.`)
   return manifest.data
 }
 

@@ -29,7 +29,7 @@ export async function verifyArchive(
       throw new ArchiveError(`The archive ${path} is damaged: ${entry.name} follows its manifest.`)
     const { name, size } = entry
     if (name === manifestName) {
-      manifest = await readManifest(entry.body)
+      manifest = await readManifest(path, entry.body)
       continue
     }
     const add = sums.begin(name, size)

@@ -25,6 +25,7 @@ describe.each(databaseKinds)('limits of headgate.yaml (%s)', (kind) => {
   let server: TestServer
   beforeAll(async () => {
     server = await startTestServer(kind, { settings: base })
+    server.clock.freeze('2028-03-15T12:00:30.000Z')
     await reloadGateway(server.gateway)
   })
   afterAll(() => server.stop())

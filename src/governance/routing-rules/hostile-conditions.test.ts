@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { measureCpuTime } from '../../../test/support/cpu-time.ts'
 import { compileRuleCondition, findConditionProblem, maxConditionLength } from './compile.ts'
 import { findMatch, type RoutingRule, type RuleFacts } from './rule.ts'
 
@@ -20,7 +21,7 @@ const parts = [
   `size(end_user) == 1 || `,
   `time.getHours('Asia/Kolkata') == 99 || `,
   `int(key) == 1 || `,
-  `model in [key, model + 'x'] || `.replace(` + 'x'`, '').replace('model in', `'a' in`),
+  `'a' in [key, model] || `,
   `!stream || `,
 ]
 
@@ -32,11 +33,7 @@ test.each(parts)('a hundred of the longest conditions of %p take a few milliseco
   })
   let failures = 0
   const evaluate = () => findMatch(rules, facts, () => failures++)
-  const times = Array.from({ length: 20 }, () => {
-    const startedAt = performance.now()
-    expect(evaluate()).toBeNull()
-    return performance.now() - startedAt
-  })
+  const times = Array.from({ length: 20 }, () => measureCpuTime(() => expect(evaluate()).toBeNull()))
   expect(Math.min(...times)).toBeLessThan(20)
   expect(failures === 0 || part.includes('int(')).toBe(true)
 })
@@ -52,10 +49,9 @@ test.each([
   ['quotes', `"${'\\'.repeat(1990)}`],
   ['characters', '\u0000'.repeat(2000)],
   ['surrogates', '\ud800'.repeat(2000)],
-])('%s that are nested or broken are refused at once', (_, text) => {
-  const startedAt = performance.now()
-  expect(findConditionProblem(text)).not.toBeNull()
-  expect(performance.now() - startedAt).toBeLessThan(50)
+])('%s that are nested or broken are rejected in a few milliseconds', (_, text) => {
+  const examine = () => expect(findConditionProblem(text)).not.toBeNull()
+  expect(Math.min(...Array.from({ length: 5 }, () => measureCpuTime(examine)))).toBeLessThan(50)
 })
 
 test('the longest list of literals is searched in one step', () => {

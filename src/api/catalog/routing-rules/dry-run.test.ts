@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { insertContent, insertGeneration, sampleContent } from '../../../../test/support/generations.ts'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../../test/support/harness.ts'
+import { measureLoopDelay } from '../../../../test/support/loop-delay.ts'
 import type { GenerationTable } from '../../../platform/db/generation-table.ts'
 
 type Body = Record<string, unknown>
@@ -190,12 +191,10 @@ describeOnEachDatabase('dry runs of routing rules', (server) => {
         key: tenant.managementKey,
         body: { name: `r${count}`, when, then: toReasoner },
       })
-    let turns = 0
-    const timer = setInterval(() => turns++, 1)
-    const totals = await dryRun(tenant)
-    clearInterval(timer)
-    expect(totals).toMatchObject({ examined: 1001, matched: 0, is_complete: true })
-    // A turn of others after every few milliseconds of a second of work; without slices, one after each page.
-    expect(turns).toBeGreaterThan(20)
+    // It is most of a second of work, which others would wait for without slices.
+    const delay = await measureLoopDelay(100, async () =>
+      expect(await dryRun(tenant)).toMatchObject({ examined: 1001, matched: 0, is_complete: true }),
+    )
+    expect(delay).toBeLessThan(100)
   })
 })
