@@ -1,49 +1,25 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../../test/support/harness.ts'
+import { brokenModelSettings, createRoutingScene } from '../../../../test/support/routing-scene.ts'
 
-const settings = `
-providers:
-  - { slug: local, name: Local, base_url: "http://127.0.0.1:9/v1", dialects: [chat] }
-models:
-  - id: acme/old
+const settings = `${brokenModelSettings}  - id: acme/old
     name: Old
     aliases: [acme/first]
     expiration_date: 2031-03-01
     replacement: sandbox/echo
     endpoints: [{ provider: sandbox, upstream_model: echo, pricing: { prompt: "0.001", completion: "0" } }]
-  - id: acme/broken
-    name: Broken
-    endpoints: [{ provider: local, upstream_model: broken, pricing: { prompt: "0", completion: "0" } }]
 `
 
 describeOnEachDatabase(
   'model aliases',
   (server) => {
-    const call = (method: string, path: string, body?: unknown) =>
-      server().call(method, path, body === undefined ? {} : { body })
-    const create = async (body: Record<string, unknown>) => {
-      const response = await call('POST', '/model-aliases', body)
-      expect({ status: response.status, body: response.body }).toMatchObject({ status: 201 })
-      return response.body.data
-    }
-    const ask = (model: string, more: Record<string, unknown> = {}, key = server().own.inferenceKey) =>
-      server().call('POST', '/chat/completions', {
-        key,
-        headers: { 'x-service-metadata': 'enabled' },
-        body: { model, messages: [{ role: 'user', content: 'Hello' }], ...more },
-      })
+    const { call, create, ask: askAny, ...scene } = createRoutingScene(server, '/model-aliases')
+    const ask = (model: string, more: Record<string, unknown> = {}, key?: string) =>
+      askAny({ model, ...more }, {}, key)
     const served = async (model: string) => (await ask(model)).body.model
-    const createWorkspace = async () => {
-      const slug = `w-${crypto.randomUUID().slice(0, 8)}`
-      return (await call('POST', '/workspaces', { name: slug, slug })).body.data.id as string
-    }
+    const createWorkspace = async () => (await scene.createWorkspace()).id
     const createKey = async (workspace_id: string) =>
       (await call('POST', '/keys', { name: 'k', workspace_id })).body.key as string
-
-    afterEach(async () => {
-      await server().gateway.db.deleteFrom('guardrails').execute()
-      await server().gateway.db.deleteFrom('model_aliases').execute()
-    })
 
     test('a request that names an alias reaches its model, and an alias that moves takes all traffic along', async () => {
       const { id } = await create({ name: 'support', models: ['sandbox/reasoner'] })

@@ -12,7 +12,7 @@ import { isoNow } from '../../../platform/time/clock.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
 import { aliasRecord, createBody, describeAlias, toAliasRecord, updateBody } from './record.ts'
 import { changeModels } from './split.ts'
-import { deleteAlias, insertAlias, listAliases, lockAlias, requireAlias, saveAlias } from './store.ts'
+import { deleteAlias, insertAlias, listAliases, modelAliases, saveAlias } from './store.ts'
 import { rejectUsedAlias, resolveRules } from './targets.ts'
 
 const tag = 'Model aliases'
@@ -96,7 +96,9 @@ const getModelAlias = defineOperation({
   params: idParam,
   errors: [404],
   response: aliasResponse,
-  handle: async (context) => ({ data: toAliasRecord(await requireAlias(context.gateway.db, context)) }),
+  handle: async (context) => ({
+    data: toAliasRecord(await modelAliases.require(context.gateway.db, context)),
+  }),
 })
 
 const updateModelAlias = defineOperation({
@@ -115,7 +117,7 @@ const updateModelAlias = defineOperation({
     transact(context, async (tx, record) => {
       const { gateway, caller, body } = context
       await lockOrganization(tx, caller.organizationId)
-      const row = await lockAlias(tx, context)
+      const row = await modelAliases.lock(tx, context)
       const settings = {
         ...row,
         ...changeModels(row, body),
@@ -144,7 +146,7 @@ const deleteModelAlias = defineOperation({
   handle: (context) =>
     transact(context, async (tx, record) => {
       await lockOrganization(tx, context.caller.organizationId)
-      const row = await lockAlias(tx, context)
+      const row = await modelAliases.lock(tx, context)
       await rejectUsedAlias(tx, row)
       await deleteAlias(tx, row.id)
       record({ action: 'model_alias.delete', ...describeAlias(row), before: row })

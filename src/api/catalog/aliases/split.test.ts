@@ -1,16 +1,10 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../../test/support/harness.ts'
+import { brokenModelSettings, createRoutingScene } from '../../../../test/support/routing-scene.ts'
 import { sha256 } from '../../../platform/crypto/crypto.ts'
 
 const [a, b] = ['sandbox/echo', 'sandbox/reasoner'] as const
-const settings = `
-providers:
-  - { slug: local, name: Local, base_url: "http://127.0.0.1:9/v1", dialects: [chat] }
-models:
-  - id: acme/broken
-    name: Broken
-    endpoints: [{ provider: local, upstream_model: broken, pricing: { prompt: "0", completion: "0" } }]
-  - id: acme/cheap
+const settings = `${brokenModelSettings}  - id: acme/cheap
     name: Cheap
     endpoints: [{ provider: sandbox, upstream_model: echo, pricing: { prompt: "0", completion: "0" } }]
 `
@@ -18,24 +12,9 @@ models:
 describeOnEachDatabase(
   'aliases with weights',
   (server) => {
-    const call = (method: string, path: string, body?: unknown) =>
-      server().call(method, path, body === undefined ? {} : { body })
-    const create = async (body: Record<string, unknown>) => {
-      const response = await call('POST', '/model-aliases', body)
-      expect({ status: response.status, body: response.body }).toMatchObject({ status: 201 })
-      return response.body.data
-    }
-    const change = async (id: string, body: Record<string, unknown>) => {
-      const response = await call('PATCH', `/model-aliases/${id}`, body)
-      expect({ status: response.status, body: response.body }).toMatchObject({ status: 200 })
-      return response.body.data
-    }
+    const { call, create, change, ask: askAny } = createRoutingScene(server, '/model-aliases')
     const ask = (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
-      server().call('POST', '/chat/completions', {
-        key: server().own.inferenceKey,
-        headers: { 'x-service-metadata': 'enabled', ...headers },
-        body: { model: 'support', messages: [{ role: 'user', content: 'Hello' }], ...body },
-      })
+      askAny({ model: 'support', ...body }, headers)
     const armOf = async (body: Record<string, unknown>) =>
       (await ask(body)).body.service_metadata.splits[0].tag as string
     const recordOf = async (reply: Awaited<ReturnType<typeof ask>>) => {
@@ -50,11 +29,6 @@ describeOnEachDatabase(
       { model: a, weight: 50, tag: 'arm=a' },
       { model: b, weight: 50, tag: 'arm=b' },
     ]
-
-    afterEach(async () => {
-      await server().gateway.db.deleteFrom('guardrails').execute()
-      await server().gateway.db.deleteFrom('model_aliases').execute()
-    })
 
     test('requests of a session stay with the target that its tag names', async () => {
       const { id: _, ...record } = await create({ name: 'support', targets: halves })

@@ -1,5 +1,5 @@
 import { type ModelAliasRow, toAliasRule } from '../../../catalog/aliases.ts'
-import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
+import { findPlacedRecords } from '../../../identity/placed-records.ts'
 import { type Db, isUniqueViolation } from '../../../platform/db/db.ts'
 import { fetchPage, type RowPage } from '../../../platform/db/page.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
@@ -25,39 +25,7 @@ export function listAliases(
   return fetchPage(listed, page, ['name', 'id'])
 }
 
-interface AliasRequest {
-  caller: { organizationId: string }
-  scope: Scope
-  params: { id: string }
-}
-
-export async function requireAlias(db: Db, { caller, scope, params }: AliasRequest): Promise<ModelAliasRow> {
-  const row = await db
-    .selectFrom('model_aliases')
-    .selectAll()
-    .where('organization_id', '=', caller.organizationId)
-    .where('id', '=', params.id)
-    .executeTakeFirst()
-  return assertReachable(scope, row)
-}
-
-/** Locks the alias until the transaction ends. */
-export async function lockAlias(tx: Db, { caller, scope, params }: AliasRequest): Promise<ModelAliasRow> {
-  const row = await tx
-    .updateTable('model_aliases')
-    .set((eb) => ({ updated_at: eb.ref('updated_at') }))
-    .where('organization_id', '=', caller.organizationId)
-    .where('id', '=', params.id)
-    .returningAll()
-    .executeTakeFirst()
-  return assertReachable(scope, row)
-}
-
-function assertReachable(scope: Scope, row: ModelAliasRow | undefined): ModelAliasRow {
-  if (!row) throw gatewayError('not_found', 'The model alias does not exist.')
-  assertWithinScope(scope, { workspaceId: row.workspace_id })
-  return row
-}
+export const modelAliases = findPlacedRecords('model_aliases', 'model alias')
 
 export async function insertAlias(tx: Db, row: ModelAliasRow): Promise<void> {
   try {

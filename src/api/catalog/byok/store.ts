@@ -1,8 +1,8 @@
-import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
+import type { Scope } from '../../../identity/permissions/grant.ts'
+import { assertReachable } from '../../../identity/placed-records.ts'
 import { createSoftDeleteStore } from '../../../identity/soft-delete.ts'
 import { fullMask } from '../../../platform/crypto/mask.ts'
 import type { Db } from '../../../platform/db/db.ts'
-import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import type { ByokRow } from './record.ts'
 
 export const byokKeys = createSoftDeleteStore('byok_keys', {
@@ -27,9 +27,7 @@ export async function findNextSortOrder(
 }
 
 export function requireReachable(scope: Scope, row: ByokRow | undefined): ByokRow {
-  if (!row) throw gatewayError('not_found', 'The BYOK key does not exist.')
-  assertWithinScope(scope, { workspaceId: row.workspace_id })
-  return row
+  return assertReachable(scope, row, 'BYOK key')
 }
 
 /** The keys of a provider in a workspace. As `tryLockWorkspace`: none is changed or deleted meanwhile. */

@@ -1,48 +1,21 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../../test/support/harness.ts'
+import { brokenModelSettings, createRoutingScene } from '../../../../test/support/routing-scene.ts'
 
 type Body = Record<string, unknown>
-
-const settings = `
-providers:
-  - { slug: local, name: Local, base_url: "http://127.0.0.1:9/v1", dialects: [chat] }
-models:
-  - id: acme/broken
-    name: Broken
-    endpoints: [{ provider: local, upstream_model: broken, pricing: { prompt: "0", completion: "0" } }]
-`
 
 describeOnEachDatabase(
   'what routing rules do',
   (server) => {
-    const call = (method: string, path: string, body?: unknown) =>
-      server().call(method, path, body === undefined ? {} : { body })
-    const create = async (body: Body) => {
-      const response = await call('POST', '/routing-rules', { name: 'Rule', ...body })
-      expect({ status: response.status, body: response.body }).toMatchObject({ status: 201 })
-      return response.body.data
-    }
-    const ask = (more: Body = {}, headers: Record<string, string> = {}, key = server().own.inferenceKey) =>
-      server().call('POST', '/chat/completions', {
-        key,
-        headers: { 'x-service-metadata': 'enabled', ...headers },
-        body: { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }], ...more },
-      })
-    const served = async (more: Body = {}, headers: Record<string, string> = {}, key?: string) =>
-      (await ask(more, headers, key)).body.model
+    const {
+      call,
+      create: createRecord,
+      ask,
+      served,
+      createWorkspace,
+    } = createRoutingScene(server, '/routing-rules')
+    const create = (body: Body) => createRecord({ name: 'Rule', ...body })
     const toReasoner = { models: ['sandbox/reasoner'] }
-    const createWorkspace = async () => {
-      const slug = `w-${crypto.randomUUID().slice(0, 8)}`
-      const id = (await call('POST', '/workspaces', { name: slug, slug })).body.data.id as string
-      const key = (await call('POST', '/keys', { name: `key of ${slug}`, workspace_id: id })).body
-      return { id, slug, key: key.key as string, hash: key.data.hash as string }
-    }
-
-    afterEach(async () => {
-      await server().gateway.db.deleteFrom('routing_rules').execute()
-      await server().gateway.db.deleteFrom('guardrails').execute()
-      await server().gateway.db.deleteFrom('model_aliases').execute()
-    })
 
     describe('what a condition reads', () => {
       const german = 'Was ist das, und wie schreibe ich einen Brief mit dem Computer?'
@@ -309,5 +282,5 @@ describeOnEachDatabase(
       })
     })
   },
-  { settings },
+  { settings: brokenModelSettings },
 )

@@ -5,6 +5,7 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { findMatch, type RoutingRule } from '../../../governance/routing-rules/rule.ts'
 import type { RoutingRuleIndex } from '../../../governance/routing-rules/store.ts'
 import { isWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
+import { type KeyName, loadKeyNames } from '../../../identity/record-names.ts'
 import { findNestedIds } from '../../../ledger/bill-lines.ts'
 import { TimeSlicer } from '../../../platform/time/time-slicer.ts'
 import { readPrompts } from '../../../storage/stored-contents.ts'
@@ -15,7 +16,6 @@ import {
   NotRecordedError,
   type PastRequest,
 } from './past-facts.ts'
-import { type KeyFacts, loadKeyFacts } from './store.ts'
 
 const pageSize = 500
 /** A dry run ends after this time, with what it has examined. */
@@ -40,7 +40,7 @@ export class RuleExaminer {
   readonly #gateway: Gateway
   readonly #options: Examination
   readonly #slicer = new TimeSlicer()
-  readonly #keys = new Map<number, KeyFacts>()
+  readonly #keys = new Map<number, KeyName>()
   readonly #promptIds: string[] = []
   #promptBytes = 0
 
@@ -119,7 +119,7 @@ export class RuleExaminer {
   async #loadKeys(rows: readonly GenerationRow[]): Promise<void> {
     const missing = [...new Set(rows.map(({ key_id }) => key_id))].filter((id) => !this.#keys.has(id))
     const { organizationId } = this.#options.selection
-    for (const [id, facts] of await loadKeyFacts(this.#gateway.db, organizationId, missing))
+    for (const [id, facts] of await loadKeyNames(this.#gateway.db, organizationId, missing))
       this.#keys.set(id, facts)
   }
 

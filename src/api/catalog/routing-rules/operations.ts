@@ -16,7 +16,7 @@ import {
   toRuleRecord,
   updateRuleBody,
 } from './record.ts'
-import { lockRule, requireRule, saveRule } from './store.ts'
+import { routingRules, saveRule } from './store.ts'
 
 const tag = 'Routing rules'
 const idParam = z.object({ id: z.uuid().toLowerCase() })
@@ -81,7 +81,9 @@ const getRoutingRule = defineOperation({
   params: idParam,
   errors: [404],
   response: ruleResponse,
-  handle: async (context) => ({ data: toRuleRecord(await requireRule(context.gateway.db, context)) }),
+  handle: async (context) => ({
+    data: toRuleRecord(await routingRules.require(context.gateway.db, context)),
+  }),
 })
 
 const updateRoutingRule = defineOperation({
@@ -100,7 +102,7 @@ const updateRoutingRule = defineOperation({
     transact(context, async (tx, record) => {
       const { gateway, caller, body } = context
       await lockOrganization(tx, caller.organizationId)
-      const row = await lockRule(tx, context)
+      const row = await routingRules.lock(tx, context)
       if (body.then) await assertModelsExist(gateway, tx, row, body.then)
       const changed: RoutingRuleRow = {
         ...row,
@@ -131,7 +133,7 @@ const deleteRoutingRule = defineOperation({
   handle: (context) =>
     transact(context, async (tx, record) => {
       await lockOrganization(tx, context.caller.organizationId)
-      await deleteRuleRow({ tx, record }, await lockRule(tx, context))
+      await deleteRuleRow({ tx, record }, await routingRules.lock(tx, context))
       return { deleted: true as const }
     }),
 })

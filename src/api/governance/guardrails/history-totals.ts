@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { FilterHit } from '../../../governance/filters/filter-set.ts'
 import { type FilterAction, filterActions } from '../../../governance/policy/guardrail.ts'
+import type { KeyName } from '../../../identity/record-names.ts'
 import type { StoredPrompt } from '../../../storage/stored-contents.ts'
-import type { KeyName } from './store.ts'
 
 const outcomeFields = {
   blocked: z.int(),

@@ -5,12 +5,12 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import type { FilterHit } from '../../../governance/filters/filter-set.ts'
 import type { ContentRules } from '../../../governance/policy/content-rules.ts'
 import { defineOperation } from '../../../http/operation.ts'
+import { loadKeyNames } from '../../../identity/record-names.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { yieldToEventLoop } from '../../../platform/time/time-slicer.ts'
 import { type ContentPosition, type StoredPrompt, walkPrompts } from '../../../storage/stored-contents.ts'
 import { buildDraftContext, draftBody } from './draft.ts'
 import { HistoryTotals, historyTotals } from './history-totals.ts'
-import { loadKeyNames } from './store.ts'
 import { listStoredTexts } from './stored-texts.ts'
 
 const dayMs = 86_400_000

@@ -3,10 +3,10 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { type HitRow, walkHits } from '../../../governance/guardrail-hits.ts'
 import { filterActions } from '../../../governance/policy/guardrail.ts'
 import { defineOperation } from '../../../http/operation.ts'
+import { type KeyName, loadKeyNames } from '../../../identity/record-names.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { yieldToEventLoop } from '../../../platform/time/time-slicer.ts'
 import { hitFilters, matchesFilters, type ResolvedFilters, resolveFilters } from './hit-filters.ts'
-import { type KeyName, loadKeyNames } from './store.ts'
 
 const dayMs = 86_400_000
 const maxDays = 31

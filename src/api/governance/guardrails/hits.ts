@@ -9,12 +9,12 @@ import {
   walkHits,
 } from '../../../governance/guardrail-hits.ts'
 import { defineOperation } from '../../../http/operation.ts'
+import { type KeyName, loadKeyNames } from '../../../identity/record-names.ts'
 import { encryptTimeCursor, openTimeCursor } from '../../../platform/crypto/encrypted-cursor.ts'
 import { yieldToEventLoop } from '../../../platform/time/time-slicer.ts'
 import { queryInteger } from '../../../platform/validation/query-params.ts'
 import { hitFilters, isInScope, matchesFilters, type ResolvedFilters, resolveFilters } from './hit-filters.ts'
 import { summaryOperation } from './hit-summary.ts'
-import { type KeyName, loadKeyNames } from './store.ts'
 
 const listedHit = z
   .strictObject({

@@ -301,28 +301,3 @@ export async function unassignGuardrail(
     .executeTakeFirst()
   return Number(result.numDeletedRows)
 }
-
-export type KeyName = Pick<ApiKey, 'hash' | 'name'>
-
-/** Keys per statement: well below the number of parameters that either database accepts. */
-const keysPerStatement = 500
-
-/** Loads key names by id; deleted keys are absent. */
-export async function loadKeyNames(
-  db: Db,
-  organizationId: string,
-  ids: readonly number[],
-): Promise<Map<number, KeyName>> {
-  const names = new Map<number, KeyName>()
-  const missing = [...new Set(ids)]
-  for (let at = 0; at < missing.length; at += keysPerStatement) {
-    const rows = await db
-      .selectFrom('api_keys')
-      .select(['id', 'hash', 'name'])
-      .where('organization_id', '=', organizationId)
-      .where('id', 'in', missing.slice(at, at + keysPerStatement))
-      .execute()
-    for (const { id, hash, name } of rows) names.set(id, { hash, name })
-  }
-  return names
-}

@@ -16,10 +16,10 @@ import {
 } from '../../../identity/notification-rules.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
 import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
+import { assertReachable } from '../../../identity/placed-records.ts'
 import { requireWorkspace } from '../../../identity/workspaces.ts'
 import { newUuid } from '../../../platform/crypto/ids.ts'
 import { toFlag } from '../../../platform/db/values.ts'
-import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
 import { createRuleBody, ruleRecord, toRuleRecord, updateRuleBody } from './rule-record.ts'
 import { resolveThreshold, toChannelColumns, toWorkspaceId } from './rule-settings.ts'
@@ -183,9 +183,7 @@ export const notificationRuleOperations = [
 ]
 
 function requireReachable(row: NotificationRule | undefined, scope: Scope): NotificationRule {
-  if (!row) throw gatewayError('not_found', 'The notification rule does not exist.')
-  assertWithinScope(scope, { workspaceId: row.workspace_id })
-  return row
+  return assertReachable(scope, row, 'notification rule')
 }
 
 function describeRule(row: NotificationRule) {

@@ -1,5 +1,6 @@
 import type { Caller } from '../../../access/caller.ts'
-import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
+import type { Scope } from '../../../identity/permissions/grant.ts'
+import { assertReachable } from '../../../identity/placed-records.ts'
 import { createSoftDeleteStore } from '../../../identity/soft-delete.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
@@ -29,18 +30,14 @@ interface DestinationRequest {
 
 export async function requireDestination(db: Db, request: DestinationRequest): Promise<DestinationRow> {
   const { caller, params } = request
-  return requireReachable(request, await destinations.find(db, caller.organizationId, params.id))
+  const row = await destinations.find(db, caller.organizationId, params.id)
+  return assertReachable(request.scope, row, 'destination')
 }
 
 export async function lockDestination(tx: Db, request: DestinationRequest): Promise<DestinationRow> {
   const { caller, params } = request
-  return requireReachable(request, await destinations.lock(tx, caller.organizationId, params.id))
-}
-
-function requireReachable({ scope }: DestinationRequest, row: DestinationRow | undefined): DestinationRow {
-  if (!row) throw destinationNotFoundError()
-  assertWithinScope(scope, { workspaceId: row.workspace_id })
-  return row
+  const row = await destinations.lock(tx, caller.organizationId, params.id)
+  return assertReachable(request.scope, row, 'destination')
 }
 
 /** The target of an event. */
