@@ -10,12 +10,12 @@ import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import {
   ask,
-  asked,
   buildSemanticSettings,
   changeSettings,
   clearCaches,
   listEntries,
   on,
+  question,
   type SentChat,
   similar,
   statusOf,
@@ -35,7 +35,7 @@ function replyWithVectors(vectors: Record<string, number[]>) {
 }
 
 /** The cosine of the vectors of any two of these is the product of their first numbers, and of their second ones. */
-const vectors = { [asked]: [1, 0], [similar]: [4, 3] }
+const vectors = { [question]: [1, 0], [similar]: [4, 3] }
 
 /** Texts whose only difference is a word without a meaning of its own. */
 const words = 'amber beech cedar daisy elder fennel garlic hazel iris jasmine'.split(' ')
@@ -71,7 +71,7 @@ describeWithUpstreams(
 
     test('the threshold is that of the settings or of the request, within its bounds', async () => {
       change({ model: 'test/embedder', threshold: 0.8 })
-      await store(asked)
+      await store(question)
       const lookUp = async (threshold?: string) => {
         const response = await ask(bench(), similar, {
           headers: { ...on, ...(threshold !== undefined && { 'x-service-cache-threshold': threshold }) },
@@ -109,9 +109,9 @@ describeWithUpstreams(
         'a provider that does not answer': () => bench().second.setDefault({ hang: true }),
         'a closed connection': () => bench().second.setDefault({ breakBeforeHead: true }),
         'a reply without a vector': () => bench().second.setDefault(replyWithVectors({})),
-        'a vector of nothing': () => bench().second.setDefault(replyWithVectors({ [asked]: [0, 0] })),
+        'a vector of nothing': () => bench().second.setDefault(replyWithVectors({ [question]: [0, 0] })),
         'a vector that is too long': () =>
-          bench().second.setDefault(replyWithVectors({ [asked]: new Array(8193).fill(0.5) })),
+          bench().second.setDefault(replyWithVectors({ [question]: new Array(8193).fill(0.5) })),
         'a model that does not exist': () => change({ model: 'test/none', timeout: 300 }),
         'a model without embeddings': () => change({ model: 'test/chat', timeout: 300 }),
       }
@@ -119,7 +119,7 @@ describeWithUpstreams(
         test(name, async () => {
           change({ model: 'test/embedder', timeout: 300 })
           arrange()
-          const sending = status(asked)
+          const sending = status(question)
           expect(await server().timer.passUntil(sending)).toBe('MISS exact embedding_failed')
           expect(await listEntries(bench())).toEqual([])
           const served = (await listGenerations(bench())).filter(({ api_type }) => api_type === 'completions')
@@ -134,7 +134,7 @@ describeWithUpstreams(
         await server().call('POST', `/guardrails/${made.body.data.id}/assignments/keys`, {
           body: { key_hashes: [body.data.hash] },
         })
-        expect(await status(asked, { key: body.key })).toBe('MISS exact embedding_failed')
+        expect(await status(question, { key: body.key })).toBe('MISS exact embedding_failed')
       })
     })
 
@@ -142,7 +142,7 @@ describeWithUpstreams(
       const { db } = server().gateway
       await sql`alter table semantic_cache_entries rename to hidden_entries`.execute(db)
       try {
-        expect(await status(asked)).toBe('MISS exact search_failed')
+        expect(await status(question)).toBe('MISS exact search_failed')
       } finally {
         await sql`alter table hidden_entries rename to semantic_cache_entries`.execute(db)
       }
@@ -150,15 +150,15 @@ describeWithUpstreams(
 
     test('without a model in the settings it is off', async () => {
       change({ model: null })
-      expect(await status(asked)).toBe('MISS exact not_configured')
-      expect(await status(asked)).toBe('HIT')
+      expect(await status(question)).toBe('MISS exact not_configured')
+      expect(await status(question)).toBe('HIT')
     })
 
     test('the embedding is held and charged exactly, and needs room within the limits', async () => {
       change({ model: 'test/embedder', threshold: 0.8 })
       // Ten tokens cost a cent, and what is held for them a little more than the text has bytes.
       const key = await createKey({ limit: 0.5 })
-      await store(asked, { key })
+      await store(question, { key })
       expect(await status(similar, { key })).toBe('HIT semantic')
       const rows = await listGenerations(bench())
       const embeddings = rows.filter(({ api_type }) => api_type === 'embeddings')
@@ -171,7 +171,7 @@ describeWithUpstreams(
 
       const poor = await createKey({ limit: 0.001 })
       server().gateway.responseCache.clear()
-      expect(await status(asked, { key: poor, body: { model: 'test/gift:free' } })).toBe(
+      expect(await status(question, { key: poor, body: { model: 'test/gift:free' } })).toBe(
         'MISS exact embedding_failed',
       )
       expect(
@@ -199,7 +199,7 @@ describeWithUpstreams(
       const { clock, gateway } = server()
       clock.freeze('2031-05-05T12:00:00.000Z')
       try {
-        await store(asked, { headers: { ...on, 'x-service-cache-ttl': '60' } })
+        await store(question, { headers: { ...on, 'x-service-cache-ttl': '60' } })
         clock.advance(59_000)
         const hit = await ask(bench(), similar)
         await hit.arrayBuffer()
@@ -218,13 +218,13 @@ describeWithUpstreams(
     })
 
     test('clearing deletes what is similar, and nothing else', async () => {
-      await store(asked)
+      await store(question)
       await store('What does it take to bake bread at home')
       const clear = { headers: { ...on, 'x-service-cache-clear': 'true' } }
       expect(await status(similar, clear)).toBe('MISS semantic')
       await waitForEntries(bench(), 2)
       expect(await status('What does it take to bake bread at home ')).toBe('HIT semantic')
-      expect(await status(asked, { headers: { ...on, 'x-service-cache-threshold': '0.97' } })).toBe('HIT')
+      expect(await status(question, { headers: { ...on, 'x-service-cache-threshold': '0.97' } })).toBe('HIT')
     })
 
     test('the oldest entries of a scope and of a workspace are deleted beyond the maximums', async () => {
@@ -248,7 +248,7 @@ describeWithUpstreams(
         body: {
           messages: [
             { role: 'system', content: text },
-            { role: 'user', content: asked },
+            { role: 'user', content: question },
           ],
         },
       })
@@ -264,12 +264,12 @@ describeWithUpstreams(
       bench().first.enqueue({
         json: { id: 'c', object: 'chat.completion', choices: [{ index: 0, finish_reason: 'stop', message }] },
       })
-      expect(await status(asked)).toBe('MISS semantic')
+      expect(await status(question)).toBe('MISS semantic')
       await store('What does it take to bake bread at home')
     })
 
     test('a full scope is searched without holding the event loop', async () => {
-      await store(asked)
+      await store(question)
       const [entry] = await listEntries(bench())
       if (!entry) throw new Error('nothing was stored')
       const { gateway } = server()
@@ -317,7 +317,7 @@ describe.skipIf(!databaseKinds.includes('postgres'))('the semantic cache of two 
   test('one has the replies of the other', async () => {
     const [first, second] = nodes
     const bench = { server: first, first: upstreams[0], second: upstreams[1] }
-    expect(await statusOf(ask(bench, asked))).toBe('MISS semantic')
+    expect(await statusOf(ask(bench, question))).toBe('MISS semantic')
     await waitForEntries(bench, 1)
     expect(await statusOf(ask(bench, similar, { url: second.url }))).toBe('HIT semantic')
     const clear = { ...on, 'x-service-cache-clear': 'true' }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { vendorReply } from '../support/replies.ts'
-import { ask, asked, buildSemanticSettings, changeSettings, clearCaches } from './semantic-cache-scene.ts'
+import { ask, buildSemanticSettings, changeSettings, clearCaches, question } from './semantic-cache-scene.ts'
 import { clearGenerations, describeWithUpstreams, waitForGenerations } from './two-upstreams.ts'
 
 /** With a model whose provider has a declared rate. */
@@ -51,11 +51,11 @@ describeWithUpstreams(
       expect(limit.status).toBe(201)
       const { promise: release, resolve } = Promise.withResolvers<void>()
       bench().first.enqueue({ json: vendorReply('chat', 'text').body, waitFor: release })
-      const first = send(asked)
+      const first = send(question)
       await bench().first.waitForRequests(1)
       expect(embeddings()).toBe(1)
-      expect(await send(`${asked} Please`)).toBe(429)
-      expect(await send(`${asked} Thanks`)).toBe(429)
+      expect(await send(`${question} Please`)).toBe(429)
+      expect(await send(`${question} Thanks`)).toBe(429)
       expect(embeddings()).toBe(1)
       resolve()
       expect(await first).toBe(200)
@@ -68,8 +68,8 @@ describeWithUpstreams(
       gateway.settings = { ...settings, limits: { ...settings.limits, requests_per_minute: 1 } }
       const key = await bench().server.call('POST', '/keys', { body: { name: 'limited' } })
       const status = async (text: string) => (await ask(bench(), text, { key: key.body.key })).status
-      expect(await status(asked)).toBe(200)
-      expect(await status(`${asked} Please`)).toBe(429)
+      expect(await status(question)).toBe(200)
+      expect(await status(`${question} Please`)).toBe(429)
       gateway.settings = settings
       expect(embeddings()).toBe(1)
     })
@@ -80,9 +80,9 @@ describeWithUpstreams(
       gateway.settings = { ...settings, limits: { ...settings.limits, requests_per_minute: 2 } }
       const key = await bench().server.call('POST', '/keys', { body: { name: 'limited' } })
       const status = async (text: string) => (await ask(bench(), text, { key: key.body.key })).status
-      expect(await status(asked)).toBe(200)
-      expect(await status(`${asked} Please`)).toBe(200)
-      expect(await status(`${asked} Thanks`)).toBe(429)
+      expect(await status(question)).toBe(200)
+      expect(await status(`${question} Please`)).toBe(200)
+      expect(await status(`${question} Thanks`)).toBe(429)
       gateway.settings = settings
     })
 
@@ -99,7 +99,7 @@ describeWithUpstreams(
       const body = { name: 'assistant', workspace_id: null, targets }
       const alias = await server.call('POST', '/model-aliases', { body })
       expect(alias.status).toBe(201)
-      await send(asked, { model: 'assistant' })
+      await send(question, { model: 'assistant' })
       const rows = await waitForGenerations(bench(), 2)
       expect(
         rows.map(({ requested_model, model, tags }) => [requested_model, model, tags]).toSorted(),

@@ -3,7 +3,7 @@ import { waitUntil } from '../support/wait-until.ts'
 import { type Bench, buildSettings } from './two-upstreams.ts'
 
 /** Two texts with the same meaning: the sandbox's embedder gives them a similarity of 0.98. */
-export const asked = 'How do I reset the password of my account in the settings?'
+export const question = 'How do I reset the password of my account in the settings?'
 export const similar = 'How can I reset the password of my account in the settings?'
 
 export const on = { 'x-service-cache': 'true', 'x-service-cache-mode': 'semantic' }

@@ -4,11 +4,11 @@ import { requestHolds } from '../support/holds.ts'
 import { textWireFormats, vendorReply } from '../support/replies.ts'
 import {
   ask,
-  asked,
   buildSemanticSettings,
   clearCaches,
   listEntries,
   on,
+  question,
   type SentChat,
   similar,
   statusOf,
@@ -60,7 +60,7 @@ describeWithUpstreams(
       return { key: body.key, hash: body.data.hash }
     }
     /** Stores the reply to a text. */
-    const store = async (content: unknown = asked, options?: SentChat) => {
+    const store = async (content: unknown = question, options?: SentChat) => {
       const count = (await listEntries(bench())).length
       expect(await status(content, options)).toBe('MISS semantic')
       await waitForEntries(bench(), count + 1)
@@ -87,7 +87,7 @@ describeWithUpstreams(
               body: JSON.stringify(own),
             })
           }
-          const first = await request(asked)
+          const first = await request(question)
           expect(await first.text()).toContain('Oslo')
           expect(first.headers.get('x-service-cache-status')).toBe('MISS')
           await waitForEntries(bench(), 1)
@@ -133,7 +133,7 @@ describeWithUpstreams(
     })
 
     test('a miss pays for the embedding and for its reply', async () => {
-      const first = await send(asked)
+      const first = await send(question)
       const { usage } = await readJson(first)
       const rows = await listGenerations(bench())
       const costs = rows.map(({ cost_nanos }) => Number(cost_nanos) / 1e9)
@@ -147,19 +147,19 @@ describeWithUpstreams(
 
     test('is off unless the request asks for it; an identical request is an exact hit, and embeds nothing', async () => {
       const exact = { headers: { 'x-service-cache': 'true' } }
-      expect(await status(asked, exact)).toBe('MISS')
+      expect(await status(question, exact)).toBe('MISS')
       expect(await status(similar, exact)).toBe('MISS')
       expect(await status(similar, { headers: { 'x-service-cache-mode': 'semantic' } })).toBe('')
       expect(await status(similar, { headers: { ...on, 'x-service-cache-mode': 'fuzzy' } })).toBe('HIT')
       expect(await listEntries(bench())).toEqual([])
-      expect(await status(asked)).toBe('HIT')
+      expect(await status(question)).toBe('HIT')
       expect((await listGenerations(bench())).some(({ api_type }) => api_type === 'embeddings')).toBe(false)
     })
 
     test('an identical text that the exact cache no longer has is found with similarity 1', async () => {
       await store()
       server().gateway.responseCache.clear()
-      const hit = await send(asked)
+      const hit = await send(question)
       expect(hit.headers.get('x-service-cache-similarity')).toBe('1.0000')
       await hit.arrayBuffer()
     })
@@ -175,7 +175,7 @@ describeWithUpstreams(
         expect(await status(similar, { key, headers: shared })).toBe('MISS semantic')
         await waitForEntries(bench(), 3)
         await clearCaches(bench())
-        await store(asked, { headers: shared })
+        await store(question, { headers: shared })
         expect(await status(similar, { key })).toBe('MISS semantic')
         await waitForEntries(bench(), 2)
         server().gateway.responseCache.clear()
@@ -189,7 +189,7 @@ describeWithUpstreams(
         await server().call('POST', '/credits/grants', {
           body: { amount: 5, organization_id: server().foreign.organization.id, kind: 'grant' },
         })
-        await store(asked, { headers: shared })
+        await store(question, { headers: shared })
         expect(await status(similar, { key, headers: shared })).toBe('MISS semantic')
         const foreign = { key: server().foreign.inferenceKey, headers: shared }
         expect(await status(similar, foreign)).toBe('MISS semantic')
@@ -202,7 +202,7 @@ describeWithUpstreams(
       test('an entry whose row was moved to another scope', async () => {
         const { key } = await createKey()
         await store()
-        await store(asked, { key })
+        await store(question, { key })
         const [own, other] = await listEntries(bench())
         const { db, responseCache } = server().gateway
         responseCache.clear()
@@ -227,7 +227,7 @@ describeWithUpstreams(
         await server().call('POST', `/guardrails/${made.body.data.id}/assignments/keys`, {
           body: { key_hashes: [hash] },
         })
-        await store(asked, { headers: shared })
+        await store(question, { headers: shared })
         expect(await status(similar, { key, headers: shared })).toBe('MISS semantic')
         await waitForEntries(bench(), 2)
       })
@@ -244,7 +244,7 @@ describeWithUpstreams(
       const withLast = (text: string, changes: JsonObject = {}, before = base.messages) => ({
         body: { ...changes, messages: [...before, user(text)] },
       })
-      await store('', withLast(asked))
+      await store('', withLast(question))
       const [system, ...rest] = base.messages
       const others: SentChat[] = [
         withLast(similar, {}, [{ role: 'system', content: 'Be long.' }, ...rest]),
@@ -299,29 +299,33 @@ describeWithUpstreams(
     test('says why a request is not compared', async () => {
       const native = { type: 'web_search_20250305', name: 'web_search' }
       const cases: [reason: string, content: unknown, options?: SentChat][] = [
-        ['media', [{ type: 'text', text: asked }, image]],
+        ['media', [{ type: 'text', text: question }, image]],
         [
           'media',
-          asked,
-          { body: { messages: [user([image]), { role: 'assistant', content: 'A dot' }, user(asked)] } },
+          question,
+          { body: { messages: [user([image]), { role: 'assistant', content: 'A dot' }, user(question)] } },
         ],
         [
           'last_message',
           [
-            { type: 'text', text: asked },
+            { type: 'text', text: question },
             { type: 'text', text: 'More' },
           ],
         ],
-        ['last_message', asked, { body: { messages: [user(asked), { role: 'assistant', content: 'To' }] } }],
+        [
+          'last_message',
+          question,
+          { body: { messages: [user(question), { role: 'assistant', content: 'To' }] } },
+        ],
         ['last_message', ' '],
         ['too_long', 'word '.repeat(801)],
         ['script', '如何重置密码？'],
         [
           'tools',
-          asked,
+          question,
           { path: '/v1/messages', body: { model: 'test/messages', max_tokens: 9, tools: [native] } },
         ],
-        ['tools', asked, { body: { plugins: [{ id: 'response-healing' }] } }],
+        ['tools', question, { body: { plugins: [{ id: 'response-healing' }] } }],
       ]
       for (const [reason, content, options] of cases)
         expect([reason, content, await status(content, options)]).toEqual([
@@ -336,10 +340,10 @@ describeWithUpstreams(
     test('does not store calls of tools, replies that were cut off, or errors', async () => {
       const { body } = vendorReply('chat', 'toolCalls')
       bench().first.enqueue({ json: body })
-      expect(await status(asked, { body: { tools: [tool] } })).toBe('MISS semantic')
+      expect(await status(question, { body: { tools: [tool] } })).toBe('MISS semantic')
       const cut = { index: 0, finish_reason: 'length', message: { role: 'assistant', content: 'In the' } }
       bench().first.enqueue({ json: { ...vendorReply('chat', 'text').body, choices: [cut] } })
-      expect(await status(asked)).toBe('MISS semantic')
+      expect(await status(question)).toBe('MISS semantic')
       bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
       expect(await status('Another question of another user')).toBe('400')
       await store('Yet another question of yet another user')
@@ -348,7 +352,7 @@ describeWithUpstreams(
 
     test('neither reads nor stores anything where retention is forbidden', async () => {
       const zdr = { body: { model: 'test/both-chat', provider: { zdr: true } } }
-      for (let time = 0; time < 2; time++) expect(await status(asked, zdr)).toBe('')
+      for (let time = 0; time < 2; time++) expect(await status(question, zdr)).toBe('')
       expect(await listEntries(bench())).toEqual([])
     })
 
@@ -360,7 +364,7 @@ describeWithUpstreams(
       const stored = `${entry?.reply} ${Buffer.from(entry?.vector ?? []).toString('latin1')} ${entry?.scope}`
       expect(stored).not.toContain('Oslo')
       // Vectors of the same text differ, so they cannot be compared without the key.
-      await store(asked, { key: (await createKey()).key })
+      await store(question, { key: (await createKey()).key })
       const [first, second] = await listEntries(bench())
       expect(Buffer.compare(first?.vector ?? new Uint8Array(), second?.vector ?? new Uint8Array())).not.toBe(
         0,
@@ -379,7 +383,7 @@ describeWithUpstreams(
         (await server().call('POST', '/presets/similar/chat/completions', { body })).status,
       ).toBeLessThan(300)
       const preset = { body: { model: '@preset/similar' }, headers: {} }
-      await store(asked, preset)
+      await store(question, preset)
       const { key } = await createKey()
       expect(await status(similar, { ...preset, key })).toBe('MISS semantic')
       await waitForEntries(bench(), 2)
@@ -403,7 +407,7 @@ describeWithUpstreams(
       const before = await Promise.all(names.map(count))
       await store()
       expect(await status(similar)).toBe('HIT semantic')
-      await status([{ type: 'text', text: asked }, image])
+      await status([{ type: 'text', text: question }, image])
       expect(await Promise.all(names.map(count))).toEqual(before.map((value) => value + 1))
     })
   },

@@ -65,7 +65,7 @@ test.each([
 })
 
 test.each(['', 'Hello', '42', '{"a": [1, 2]}', 'SELECT x FROM y', '😀😀', '\ud800'])(
-  'the language of %p cannot be told',
+  'the language of %p is not detected',
   (text) => expect(detectLanguage(text)).toBe(''),
 )
 
