@@ -1,14 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { buildSettings } from './inference/two-upstreams.ts'
-import { databaseKinds, type TestServer } from './support/harness.ts'
-import { startThreeNodes } from './support/nodes.ts'
-import { vendorReply } from './support/replies.ts'
-import { startUpstream, type Upstream } from './support/upstream.ts'
-import { hasValkey, newRedisEnvironment } from './support/valkey.ts'
+import { describeOnThreeNodes } from './support/three-nodes.ts'
 import { waitUntil } from './support/wait-until.ts'
-
-const { body: reply } = vendorReply('chat', 'text')
-const hasPostgres = databaseKinds.includes('postgres')
 
 /** Each allows seven requests of the model that costs a cent, for what `match` and `per` say. */
 const measures = {
@@ -50,42 +43,11 @@ const scenes: Record<string, Scene> = {
   'a tier': { match: { tier: 'free' }, key: { tier: 'free' }, others: { key: { tier: null } } },
 }
 
-const sharings: [string, boolean, () => Record<string, string>][] = [
-  ['with Valkey', hasValkey && hasPostgres, () => newRedisEnvironment()],
-  ['with PostgreSQL alone', hasPostgres, () => ({})],
-]
+describeOnThreeNodes('declared limits', buildSettings, (scene) => {
+  beforeAll(() => scene().manage(0, 'POST', '/tiers', { name: 'free' }))
 
-describe.each(sharings)('declared limits on three nodes, %s', (sharing, isPossible, environment) => {
-  const isShared = sharing === 'with Valkey'
-  let upstreams: [Upstream, Upstream]
-  let nodes: [TestServer, TestServer, TestServer]
-
-  beforeAll(async () => {
-    if (!isPossible) return
-    upstreams = [await startUpstream(), await startUpstream()]
-    const settings = buildSettings(upstreams[0].url, upstreams[1].url)
-    nodes = await startThreeNodes({ settings, environment: environment() })
-    nodes[0].clock.freeze('2028-03-15T12:30:30.000Z')
-    for (const { gateway } of nodes) gateway.node.liveNodes = nodes.length
-    for (const upstream of upstreams) upstream.setDefault({ json: reply })
-    await nodes[0].call('POST', '/tiers', { body: { name: 'free' } })
-  })
-  afterAll(async () => {
-    if (!isPossible) return
-    for (const node of nodes.toReversed()) await node.stop()
-    for (const upstream of upstreams) await upstream.stop()
-  })
-
-  async function createKey(fields: object = {}): Promise<{ secret: string; hash: string }> {
-    const { body } = await nodes[0].call('POST', '/keys', { body: { name: 'own', ...fields } })
-    return { secret: body.key, hash: body.data.hash }
-  }
-
-  async function createLimit(body: object): Promise<string> {
-    const response = await nodes[0].call('POST', '/limits', { body: { name: 'Shared', ...body } })
-    expect([response.status, response.status === 201 || response.body]).toEqual([201, true])
-    return response.body.data.id
-  }
+  const createLimit = async (body: object): Promise<string> =>
+    (await scene().manage(0, 'POST', '/limits', { name: 'Shared', ...body })).id
 
   async function sendAll(
     key: string,
@@ -95,15 +57,10 @@ describe.each(sharings)('declared limits on three nodes, %s', (sharing, isPossib
       count = sent,
     }: Pick<Scene, 'headers'> & { model?: string; count?: number },
   ): Promise<number[]> {
+    const { nodes } = scene()
     const responses = Array.from({ length: count }, async (_, index) => {
-      const body = { model, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 }
-      const url = `${nodes[index % nodes.length]?.url}/v1/chat/completions`
-      const authorization = `Bearer ${key}`
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { authorization, 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(body),
-      })
+      const node = nodes[index % nodes.length] ?? nodes[0]
+      const response = await scene().send(node, key, { model, headers })
       await response.text()
       return response.status
     })
@@ -115,7 +72,7 @@ describe.each(sharings)('declared limits on three nodes, %s', (sharing, isPossib
     const name = crypto.randomUUID()
     const marker = { name, measure: 'requests', window: 'lifetime', amount: 1_000_000 }
     await createLimit({ ...marker, match: { key_hash: hash } })
-    for (const node of nodes)
+    for (const node of scene().nodes)
       await waitUntil(async () => {
         const { body } = await node.call('GET', '/key', { key: secret })
         return body.data.limits.some((limit: { name: string }) => limit.name === name)
@@ -125,10 +82,10 @@ describe.each(sharings)('declared limits on three nodes, %s', (sharing, isPossib
   const cases = Object.entries(scenes).flatMap(([name, scene]) =>
     Object.entries(measures).map(([measure, limit]) => ({ measure, name, limit, scene })),
   )
-  test.skipIf(!isPossible).each(cases)(
+  test.each(cases)(
     'R16 $measure for $name are limited for all nodes together',
     async ({ limit, scene: { match = {}, per = [], key: fields = {}, headers = {}, others = {} } }) => {
-      const key = await createKey(fields)
+      const key = await scene().createKey(fields)
       const isOfTier = 'tier' in match
       const id = await createLimit({
         ...limit,
@@ -141,17 +98,18 @@ describe.each(sharings)('declared limits on three nodes, %s', (sharing, isPossib
       const rejection = limit.measure === 'usd' ? 402 : 429
       expect(statuses).toEqual([...Array(admitted).fill(200), ...Array(sent - admitted).fill(rejection)])
       // Without a server that counts for all of them, each node has a third of what the ledger does not count.
+      const { nodes, isShared } = scene()
       const isExact = isShared || limit.window === 'month'
       expect(admitted).toBe(isExact ? allowed : nodes.length * Math.floor(allowed / nodes.length))
-      const other = others.key ? await createKey(others.key) : key
+      const other = others.key ? await scene().createKey(others.key) : key
       const { headers: otherHeaders = headers, model = 'test/cent' } = others
       expect(await sendAll(other.secret, { headers: otherHeaders, model, count: 3 })).toEqual([200, 200, 200])
-      expect((await nodes[1].call('DELETE', `/limits/${id}`)).status).toBe(200)
+      await scene().manage(1, 'DELETE', `/limits/${id}`)
     },
   )
 
-  test.skipIf(!isPossible)('R16 a limit that one node raises is raised on all of them', async () => {
-    const key = await createKey()
+  test('R16 a limit that one node raises is raised on all of them', async () => {
+    const key = await scene().createKey()
     const id = await createLimit({
       measure: 'requests',
       window: 'day',
@@ -160,7 +118,7 @@ describe.each(sharings)('declared limits on three nodes, %s', (sharing, isPossib
     })
     await waitForAllNodes(key)
     expect((await sendAll(key.secret, {})).filter((status) => status === 200)).toHaveLength(3)
-    expect((await nodes[2].call('PATCH', `/limits/${id}`, { body: { amount: 9 } })).status).toBe(200)
+    await scene().manage(2, 'PATCH', `/limits/${id}`, { amount: 9 })
     await waitForAllNodes(key)
     expect((await sendAll(key.secret, {})).filter((status) => status === 200)).toHaveLength(6)
   })
