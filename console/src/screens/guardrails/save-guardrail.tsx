@@ -21,7 +21,7 @@ export function SaveGuardrail({ guardrail, draft, onClose }: SaveGuardrailProps)
   }
   return (
     <FormDialog title={`Save ${guardrail.name}`} action="Save" size="lg" onSubmit={save} onClose={onClose}>
-      <Affected guardrail={guardrail} />
+      <Affected guardrail={guardrail} draft={draft} />
     </FormDialog>
   )
 }
