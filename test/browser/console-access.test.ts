@@ -163,22 +163,39 @@ describeInChromium('Access in the console', (chromium) => {
     await page.getByRole('dialog').getByLabel('Name').fill(hostileName)
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     await heading(page, hostileName).waitFor()
-    await page.getByRole('button', { name: 'Add a pattern' }).click()
+    await page.getByRole('button', { name: 'Add pattern' }).click()
     await page.getByLabel('Regular expression').fill('PROJ-[0-9]+')
     await page.getByLabel('A message to the model').fill('<b>PROJ-42</b>')
     await page.locator('mark', { hasText: /^PROJ-42$/ }).waitFor()
-    await page.getByLabel('Other fields, as JSON').fill('{"nope": 1}')
+    await page.getByRole('combobox', { name: 'Allowed models' }).fill('sandbox/echo')
+    await page.getByRole('combobox', { name: 'Allowed models' }).press('Enter')
+    await page.getByRole('combobox', { name: 'E-mail addresses in replies' }).click()
+    await page.getByRole('option', { name: 'Redact' }).click()
+    await page.getByLabel('Spending limit').fill('5')
+    await page.getByText('JSON', { exact: true }).click()
+    const json = page.getByLabel('Guardrail as JSON')
+    const text = await json.inputValue()
+    expect(JSON.parse(text)).toMatchObject({ limit_usd: 5, allowed_models: ['sandbox/echo'] })
+    await json.fill('{"name": "x", "nope": 1}')
     await page.getByText('A guardrail has no field nope.').waitFor()
-    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
-    await page.getByLabel('Other fields, as JSON').fill('{"allowed_models": ["sandbox/echo"]}')
-    await page.getByRole('button', { name: 'Save' }).click()
+    expect(await page.getByRole('button', { name: 'Review and save' }).isDisabled()).toBe(true)
+    await json.fill(JSON.stringify({ ...JSON.parse(text), enforce_zdr_other: true }))
+    await page.getByText('Form', { exact: true }).click()
+    expect(await page.getByRole('switch', { name: 'All other models' }).isChecked()).toBe(true)
+    await page.getByRole('button', { name: 'Review and save' }).click()
+    await page.getByText('Applies to nothing yet.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     const { data } = (await owner.read('/guardrails')).body
     expect(data).toEqual([
       expect.objectContaining({
         name: hostileName,
         content_filters: [expect.objectContaining({ pattern: 'PROJ-[0-9]+', action: 'flag' })],
+        content_filter_builtins: [expect.objectContaining({ slug: 'email', scope: 'output' })],
         allowed_models: ['sandbox/echo'],
+        limit_usd: 5,
+        reset_interval: 'monthly',
+        enforce_zdr_other: true,
       }),
     ])
     expect(await chromium().takeProblems()).toEqual([])

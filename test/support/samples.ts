@@ -707,6 +707,10 @@ export const samples: Record<string, SampleFactory> = {
     const guardrail = { content_filter_builtins: [{ slug: 'email', action: 'redact' }] }
     return { path: '/guardrails/preview/history', body: { guardrail } }
   },
+  previewGuardrailRequests: fixedSample('/guardrails/preview/requests', {
+    guardrail: { allowed_models: ['sandbox/echo'] },
+    max_requests: 10,
+  }),
   getPrivacySettings: fixedSample('/organization/privacy'),
   updatePrivacySettings: fixedSample('/organization/privacy', { enable_free_model_training: null }),
   getDefaultPlugins: fixedSample('/organization/plugins'),

@@ -19,7 +19,7 @@ export function PrioritySelect({ value, onChange }: PrioritySelectProps) {
   return (
     <Select
       label="Priority"
-      description="Which requests pass first when the rate limit of a provider is nearly used"
+      description="When a provider's rate limit is nearly used"
       allowDeselect={false}
       data={options}
       value={value}
@@ -27,6 +27,27 @@ export function PrioritySelect({ value, onChange }: PrioritySelectProps) {
         const option = options.find((known) => known.value === chosen)
         if (option) onChange(option.value)
       }}
+    />
+  )
+}
+
+interface MaxPrioritySelectProps {
+  /** Null: the priority of the key. */
+  value: Priority | null
+  onChange: (priority: Priority | null) => void
+}
+
+/** Chooses how high a priority requests may ask for. */
+export function MaxPrioritySelect({ value, onChange }: MaxPrioritySelectProps) {
+  return (
+    <Select
+      label="Highest priority"
+      description="What a request may ask for"
+      placeholder="Same as priority"
+      clearable
+      data={options}
+      value={value}
+      onChange={(chosen) => onChange(options.find((known) => known.value === chosen)?.value ?? null)}
     />
   )
 }

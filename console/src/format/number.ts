@@ -28,3 +28,8 @@ export function formatBytes(bytes: number): string {
   const step = bytes < 1 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1)
   return `${Math.round((bytes / 1000 ** step) * 10) / 10} ${units[step]}`
 }
+
+/** `1 key` or `1,200 keys` */
+export function formatPlural(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}

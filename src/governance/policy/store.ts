@@ -28,7 +28,7 @@ export async function loadLayers(db: Db, key: ApiKey): Promise<Layers> {
 }
 
 /** Replaces aliases in the lists of models by the models that they stand for now. */
-async function expandAliases(
+export async function expandAliases(
   db: Db,
   place: Pick<ApiKey, 'organization_id' | 'workspace_id'>,
   layers: Layers,

@@ -1,9 +1,17 @@
-import { Fieldset, Select, SimpleGrid, Text } from '@mantine/core'
+import { Fieldset, Select, Text } from '@mantine/core'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { findBuiltin, type Side, type Slug, setBuiltin, setScanScope } from './builtin-choice.ts'
 import type { BuiltinFilter } from './draft.ts'
 import { filterActions, readAction } from './filter-action.ts'
 
-/** `found`: the share found in public test texts; docs/benchmark.md has the figures. */
-const builtins: { slug: BuiltinFilter['slug']; label: string; found: string }[] = [
+interface Builtin {
+  slug: Slug
+  label: string
+  /** The share found in public test texts; docs/benchmark.md has the figures. */
+  found: string
+}
+
+const builtins: Builtin[] = [
   { slug: 'email', label: 'E-mail addresses', found: 'Found all of 19.' },
   { slug: 'phone', label: 'Phone numbers', found: 'Found all of 51; tuned on these.' },
   { slug: 'credit-card', label: 'Credit card numbers', found: 'Found all of 65; tuned on these.' },
@@ -15,6 +23,13 @@ const builtins: { slug: BuiltinFilter['slug']; label: string; found: string }[] 
   { slug: 'regex-prompt-injection', label: 'Prompt injection', found: 'Finds about 2 in 5 jailbreaks.' },
 ]
 
+/** The only filter that can be restricted to messages of the user. */
+const scopedSlug: Slug = 'regex-prompt-injection'
+const scanScopes = [
+  { value: 'all_messages', label: 'All messages' },
+  { value: 'user_only', label: 'User messages' },
+]
+
 interface BuiltinFiltersProps {
   filters: BuiltinFilter[]
   onChange: (filters: BuiltinFilter[]) => void
@@ -22,32 +37,67 @@ interface BuiltinFiltersProps {
 
 /** Edits the action for each kind of content that is recognized without a pattern. */
 export function BuiltinFilters({ filters, onChange }: BuiltinFiltersProps) {
-  const set = (slug: BuiltinFilter['slug'], value: string | null) => {
-    const action = readAction(value)
-    const current = filters.find((filter) => filter.slug === slug)
-    if (!action) onChange(filters.filter((filter) => filter !== current))
-    else if (current) onChange(filters.map((filter) => (filter === current ? { ...filter, action } : filter)))
-    else onChange([...filters, { slug, action }])
-  }
+  const actionOf = (side: Side, noun: string): Column<Builtin> => ({
+    header: noun,
+    render: ({ slug, label }) => (
+      <Select
+        size="xs"
+        miw={90}
+        aria-label={`${label} in ${noun.toLowerCase()}`}
+        placeholder="Off"
+        clearable
+        data={filterActions}
+        value={findBuiltin(filters, slug, side)?.action ?? null}
+        onChange={(value) => onChange(setBuiltin(filters, slug, side, readAction(value) ?? null))}
+      />
+    ),
+  })
   return (
-    <Fieldset legend="Content to look for">
+    <Fieldset legend="Built-in filters">
       <Text size="sm" c="dimmed" mb="sm">
-        Shares were measured on public test texts in English. Use filters as one layer of protection.
+        Flag reports a match, redact replaces it, block rejects the request. Detection rates are from public
+        test texts in English: use filters as one layer of protection.
       </Text>
-      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
-        {builtins.map(({ slug, label, found }) => (
-          <Select
-            key={slug}
-            label={label}
-            description={found}
-            placeholder="Off"
-            clearable
-            data={filterActions}
-            value={filters.find((filter) => filter.slug === slug)?.action ?? null}
-            onChange={(value) => set(slug, value)}
-          />
-        ))}
-      </SimpleGrid>
+      <DataTable
+        rows={builtins}
+        keyOf={({ slug }) => slug}
+        minWidth={420}
+        columns={[
+          {
+            header: 'Content',
+            render: ({ slug, label, found }) => (
+              <>
+                <Text size="sm">{label}</Text>
+                <Text size="xs" c="dimmed">
+                  {found}
+                </Text>
+                {slug === scopedSlug && <ScanScope filters={filters} onChange={onChange} />}
+              </>
+            ),
+          },
+          actionOf('input', 'Prompts'),
+          actionOf('output', 'Replies'),
+        ]}
+      />
     </Fieldset>
+  )
+}
+
+function ScanScope({ filters, onChange }: BuiltinFiltersProps) {
+  const filter = findBuiltin(filters, scopedSlug, 'input')
+  if (!filter) return null
+  return (
+    <Select
+      size="xs"
+      mt={4}
+      maw={160}
+      aria-label="Messages checked for prompt injection"
+      allowDeselect={false}
+      data={scanScopes}
+      value={filter.scan_scope ?? 'all_messages'}
+      onChange={(value) =>
+        onChange(setScanScope(filters, scopedSlug, value === 'user_only' ? value : 'all_messages'))
+      }
+    />
   )
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { buildDraft, fieldsOf, type Guardrail } from './draft.ts'
+import { fieldsOf, formatFields, type Guardrail, parseFields, toDraft } from './draft.ts'
 import { splitByMatches } from './highlight.ts'
 
 const stored = {
@@ -14,35 +14,36 @@ const stored = {
   include_byok_in_budgets: true,
 } as unknown as Guardrail
 
-test('a guardrail that is not changed gives the same fields', () => {
-  const fields = fieldsOf(stored)
-  expect(JSON.parse(fields.rest)).toEqual({ allowed_models: ['a/b'], include_byok_in_budgets: true })
-  expect(buildDraft(fields, stored)).toEqual({
-    draft: {
-      name: 'Rules',
-      description: null,
-      dry_run: false,
-      content_filter_builtins: [{ slug: 'email', action: 'redact', label: '[EMAIL]' }],
-      content_filters: null,
-      allowed_models: ['a/b'],
-      include_byok_in_budgets: true,
-    },
+test('the JSON has what is set, and gives the same fields', () => {
+  const text = formatFields(fieldsOf(stored))
+  expect(JSON.parse(text)).toEqual({
+    name: 'Rules',
+    content_filter_builtins: [{ slug: 'email', action: 'redact', label: '[EMAIL]' }],
+    allowed_models: ['a/b'],
+    include_byok_in_budgets: true,
   })
+  const parsed = parseFields(text)
+  expect('fields' in parsed && formatFields(parsed.fields)).toBe(text)
 })
 
 test('what is removed from the JSON is cleared', () => {
-  const result = buildDraft({ ...fieldsOf(stored), rest: '' }, stored)
-  expect(result).toMatchObject({ draft: { allowed_models: null, include_byok_in_budgets: false } })
+  const parsed = parseFields('{"name": "Rules"}')
+  expect(parsed).toMatchObject({ fields: { allowed_models: null, include_byok_in_budgets: false } })
+})
+
+test('an empty list is none: the API accepts no empty lists', () => {
+  const draft = toDraft({ ...fieldsOf(stored), allowed_models: [], description: ' ' })
+  expect(draft).toMatchObject({ allowed_models: null, description: null, name: 'Rules' })
 })
 
 test.each([
   ['{', 'JSON'],
   ['[]', 'an object'],
-  ['{"name": "x"}', 'name is not set here'],
-  ['{"id": "x"}', 'id is not set here'],
-  ['{"nope": 1}', 'no field nope'],
-])('JSON that cannot be used, %j, says why', (rest, problem) => {
-  const result = buildDraft({ ...fieldsOf(stored), rest }, stored)
+  ['{}', 'name is required'],
+  ['{"name": "x", "id": "x"}', 'no field id'],
+  ['{"name": "x", "nope": 1}', 'no field nope'],
+])('JSON that cannot be used, %j, says why', (text, problem) => {
+  const result = parseFields(text)
   expect('problem' in result && result.problem).toContain(problem)
 })
 

@@ -1,9 +1,9 @@
 import type { FilterAction } from './draft.ts'
 
 export const filterActions: { value: FilterAction; label: string }[] = [
-  { value: 'flag', label: 'Flag: only report' },
-  { value: 'redact', label: 'Redact: replace' },
-  { value: 'block', label: 'Block: refuse' },
+  { value: 'flag', label: 'Flag' },
+  { value: 'redact', label: 'Redact' },
+  { value: 'block', label: 'Block' },
 ]
 
 export const actionColors: Record<FilterAction, string> = { flag: 'blue', redact: 'orange', block: 'red' }

@@ -1,56 +1,66 @@
-import { Button, Fieldset, Group, Stack, Switch, Textarea, TextInput } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
-import { useQueryClient } from '@tanstack/react-query'
-import { api } from '../../api/client.ts'
+import { Button, Fieldset, Group, SegmentedControl, Stack, Switch, Textarea, TextInput } from '@mantine/core'
+import { useState } from 'react'
 import { Id } from '../../components/copy.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { AccessFields, PrivacyRuleFields } from './access-fields.tsx'
+import { BudgetFields } from './budget-fields.tsx'
 import { BuiltinFilters } from './builtin-filters.tsx'
-import type { buildDraft, DraftFields, Guardrail } from './draft.ts'
+import { type DraftFields, formatFields, type Guardrail, parseFields } from './draft.ts'
+import { ModerationFields } from './moderation-fields.tsx'
 import { PatternFilters } from './pattern-filters.tsx'
+
+const views = [
+  { value: 'form', label: 'Form' },
+  { value: 'json', label: 'JSON' },
+]
 
 interface GuardrailEditorProps {
   guardrail: Guardrail
-  fields: DraftFields
-  result: ReturnType<typeof buildDraft>
+  /** Null while the JSON is wrong. */
+  fields: DraftFields | null
+  isChanged: boolean
   mayChange: boolean
-  onChange: (fields: DraftFields) => void
+  onChange: (fields: DraftFields | null) => void
+  onSave: () => void
 }
 
-/** The common fields as a form, all others as JSON. */
-export function GuardrailEditor({ guardrail, fields, result, mayChange, onChange }: GuardrailEditorProps) {
-  const queryClient = useQueryClient()
-  const save = api.useMutation('patch', '/guardrails/{id}', {
-    onSuccess: async () => {
-      notifications.show({ message: 'Saved.' })
-      await Promise.all(
-        ['/guardrails', '/guardrails/{id}'].map((path) =>
-          queryClient.invalidateQueries({ queryKey: ['get', path] }),
-        ),
-      )
-    },
-  })
-  const problem = 'problem' in result ? result.problem : null
+/** Edits the rules as a form, or all of them as JSON. */
+export function GuardrailEditor(props: GuardrailEditorProps) {
+  const { guardrail, fields, isChanged, mayChange, onChange, onSave } = props
+  const [view, setView] = useState('form')
   return (
-    <Panel title="Rules" description={<Id value={guardrail.id} />}>
+    <Panel
+      title="Rules"
+      description={<Id value={guardrail.id} />}
+      actions={
+        <SegmentedControl
+          aria-label="View of the rules"
+          size="xs"
+          data={views}
+          value={view}
+          // A form cannot show what is wrong in the JSON.
+          disabled={fields === null}
+          onChange={setView}
+        />
+      }
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          if ('draft' in result) save.mutate({ params: { path: { id: guardrail.id } }, body: result.draft })
+          onSave()
         }}
       >
         <Fieldset variant="unstyled" disabled={!mayChange} aria-label="Rules">
           <Stack>
-            <RuleFields fields={fields} problem={problem} onChange={onChange} />
-            {save.error !== null && <ErrorNotice error={save.error} />}
+            {view === 'form' && fields ? (
+              <RuleFields fields={fields} onChange={(changes) => onChange({ ...fields, ...changes })} />
+            ) : (
+              <JsonField fields={fields} onChange={onChange} />
+            )}
             {mayChange && (
               <Group>
-                <Button
-                  type="submit"
-                  disabled={problem !== null || !fields.name.trim()}
-                  loading={save.isPending}
-                >
-                  Save
+                <Button type="submit" disabled={!isChanged || !fields?.name.trim()}>
+                  Review and save
                 </Button>
               </Group>
             )}
@@ -63,13 +73,10 @@ export function GuardrailEditor({ guardrail, fields, result, mayChange, onChange
 
 interface RuleFieldsProps {
   fields: DraftFields
-  /** An error in the JSON. */
-  problem: string | null
-  onChange: (fields: DraftFields) => void
+  onChange: (changes: Partial<DraftFields>) => void
 }
 
-function RuleFields({ fields, problem, onChange }: RuleFieldsProps) {
-  const set = (more: Partial<DraftFields>) => onChange({ ...fields, ...more })
+function RuleFields({ fields, onChange }: RuleFieldsProps) {
   return (
     <>
       <TextInput
@@ -77,34 +84,61 @@ function RuleFields({ fields, problem, onChange }: RuleFieldsProps) {
         required
         maxLength={200}
         value={fields.name}
-        onChange={(event) => set({ name: event.currentTarget.value })}
+        onChange={(event) => onChange({ name: event.currentTarget.value })}
       />
       <TextInput
         label="Description"
         maxLength={1000}
-        value={fields.description}
-        onChange={(event) => set({ description: event.currentTarget.value })}
+        value={fields.description ?? ''}
+        onChange={(event) => onChange({ description: event.currentTarget.value })}
       />
-      <BuiltinFilters filters={fields.builtins} onChange={(builtins) => set({ builtins })} />
-      <PatternFilters filters={fields.patterns} onChange={(patterns) => set({ patterns })} />
-      <Textarea
-        label="Other fields, as JSON"
-        description="Such as allowed_models, ignored_providers, limit_usd with reset_interval, moderation or enforce_zdr. What is not here is not set."
-        autosize
-        minRows={3}
-        maxRows={16}
-        spellCheck={false}
-        error={problem}
-        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
-        value={fields.rest}
-        onChange={(event) => set({ rest: event.currentTarget.value })}
+      <AccessFields fields={fields} onChange={onChange} />
+      <BudgetFields fields={fields} onChange={onChange} />
+      <PrivacyRuleFields fields={fields} onChange={onChange} />
+      <ModerationFields fields={fields} onChange={onChange} />
+      <BuiltinFilters
+        filters={fields.content_filter_builtins ?? []}
+        onChange={(content_filter_builtins) => onChange({ content_filter_builtins })}
+      />
+      <PatternFilters
+        filters={fields.content_filters ?? []}
+        onChange={(content_filters) => onChange({ content_filters })}
       />
       <Switch
         label="Dry run"
-        description="Matches are reported as hits, and nothing is redacted or refused."
-        checked={fields.isDryRun}
-        onChange={(event) => set({ isDryRun: event.currentTarget.checked })}
+        description="Violations are recorded, and nothing is redacted or rejected."
+        checked={fields.dry_run}
+        onChange={(event) => onChange({ dry_run: event.currentTarget.checked })}
       />
     </>
+  )
+}
+
+interface JsonFieldProps {
+  fields: DraftFields | null
+  onChange: (fields: DraftFields | null) => void
+}
+
+/** The same object as text, with the names of the API. */
+function JsonField({ fields, onChange }: JsonFieldProps) {
+  const [text, setText] = useState(() => (fields ? formatFields(fields) : ''))
+  const result = parseFields(text)
+  return (
+    <Textarea
+      label="Guardrail as JSON"
+      description="As in PATCH /guardrails/{id}. Absent fields are not set."
+      autosize
+      minRows={6}
+      maxRows={30}
+      spellCheck={false}
+      error={'problem' in result ? result.problem : null}
+      styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value)
+        const parsed = parseFields(event.currentTarget.value)
+        onChange('fields' in parsed ? parsed.fields : null)
+      }}
+    />
   )
 }

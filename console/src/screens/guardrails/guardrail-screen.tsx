@@ -9,11 +9,12 @@ import { DangerPanel } from '../../components/danger-panel.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
-import { buildDraft, fieldsOf, type Guardrail } from './draft.ts'
+import { type DraftFields, fieldsOf, type Guardrail, toDraft } from './draft.ts'
 import { GuardrailEditor } from './guardrail-editor.tsx'
 import { HistoryCheck } from './history-check.tsx'
 import { KeyAssignments, keyAssignmentsOptions } from './key-assignments.tsx'
 import { MemberAssignments, memberAssignmentsOptions } from './member-assignments.tsx'
+import { SaveGuardrail } from './save-guardrail.tsx'
 import { TestBox } from './test-box.tsx'
 
 export const screen = createLazyRoute('/guardrails/$id')({ component: GuardrailScreen })
@@ -36,18 +37,23 @@ function GuardrailScreen() {
 /** Shows a guardrail. Tests use the draft in the form, saved or not. */
 function Details({ guardrail }: { guardrail: Guardrail }) {
   const mayChange = mayDoIn(useSession(), guardrail.workspace_id, 'guardrails:write')
-  const [fields, setFields] = useState(() => fieldsOf(guardrail))
-  const result = buildDraft(fields, guardrail)
-  const draft = 'draft' in result ? result.draft : null
+  const [fields, setFields] = useState<DraftFields | null>(() => fieldsOf(guardrail))
+  const [isSaving, setSaving] = useState(false)
+  const draft = fields && toDraft(fields)
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(toDraft(fieldsOf(guardrail)))
   return (
     <>
       <GuardrailEditor
         guardrail={guardrail}
         fields={fields}
-        result={result}
+        isChanged={isChanged}
         mayChange={mayChange}
         onChange={setFields}
+        onSave={() => setSaving(true)}
       />
+      {isSaving && draft && (
+        <SaveGuardrail guardrail={guardrail} draft={draft} onClose={() => setSaving(false)} />
+      )}
       <TestBox draft={draft} />
       {mayChange && <HistoryCheck draft={draft} workspaceId={guardrail.workspace_id} />}
       <KeyAssignments guardrail={guardrail} mayChange={mayChange} />

@@ -2,6 +2,12 @@ import { Button, Fieldset, Group, Select, Stack, TextInput } from '@mantine/core
 import type { CustomFilter } from './draft.ts'
 import { filterActions, readAction } from './filter-action.ts'
 
+const scopes: { value: NonNullable<CustomFilter['scope']>; label: string }[] = [
+  { value: 'input', label: 'Prompts' },
+  { value: 'output', label: 'Replies' },
+  { value: 'both', label: 'Prompts and replies' },
+]
+
 interface PatternFiltersProps {
   filters: CustomFilter[]
   onChange: (filters: CustomFilter[]) => void
@@ -12,7 +18,7 @@ export function PatternFilters({ filters, onChange }: PatternFiltersProps) {
   const set = (index: number, more: Partial<CustomFilter>) =>
     onChange(filters.map((filter, at) => (at === index ? { ...filter, ...more } : filter)))
   return (
-    <Fieldset legend="Patterns of your own">
+    <Fieldset legend="Custom patterns">
       <Stack gap="sm">
         {filters.map((filter, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: patterns have no id, and may be equal.
@@ -26,7 +32,7 @@ export function PatternFilters({ filters, onChange }: PatternFiltersProps) {
               onChange={(event) => set(index, { pattern: event.currentTarget.value })}
             />
             <TextInput
-              label="Replaced by"
+              label="Replacement"
               placeholder="[PROJECT]"
               maxLength={100}
               style={{ flex: '1 1 120px' }}
@@ -34,12 +40,22 @@ export function PatternFilters({ filters, onChange }: PatternFiltersProps) {
               onChange={(event) => set(index, { label: event.currentTarget.value || null })}
             />
             <Select
-              label="Effect"
+              label="Action"
               data={filterActions}
               allowDeselect={false}
-              style={{ flex: '1 1 150px' }}
+              style={{ flex: '1 1 110px' }}
               value={filter.action}
               onChange={(value) => set(index, { action: readAction(value) ?? filter.action })}
+            />
+            <Select
+              label="Checked in"
+              data={scopes}
+              allowDeselect={false}
+              style={{ flex: '1 1 150px' }}
+              value={filter.scope ?? 'input'}
+              onChange={(value) =>
+                set(index, { scope: scopes.find((scope) => scope.value === value)?.value ?? 'input' })
+              }
             />
             <Button
               variant="default"
@@ -56,7 +72,7 @@ export function PatternFilters({ filters, onChange }: PatternFiltersProps) {
             variant="default"
             onClick={() => onChange([...filters, { pattern: '', action: 'flag' }])}
           >
-            Add a pattern
+            Add pattern
           </Button>
         </Group>
       </Stack>

@@ -1,43 +1,89 @@
+import { Input, Loader, Modal, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
+import { useSession } from '../../app/session.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
-import { type KeyLimit, KeyLimitFields, toKeyLimit } from '../../components/key-limit-fields.tsx'
-import { PrioritySelect } from '../../components/priority-select.tsx'
 import { NameField } from '../../components/text-field.tsx'
-import { TierSelect } from '../../components/tier-select.tsx'
+import { TextLink } from '../../components/text-link.tsx'
+import { draftOfKey, type KeyDraft, toKeyChanges } from './key-draft.ts'
 import type { ApiKey } from './key-fields.ts'
+import { KeyForm } from './key-form.tsx'
+import { type KeyRules, keyRulesOptions } from './key-rules.ts'
+import { assignGuardrail, createModelGuardrail, saveRates } from './save-rules.ts'
 
-export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+interface EditKeyProps {
+  apiKey: ApiKey
+  onClose: () => void
+}
+
+export function EditKey({ apiKey, onClose }: EditKeyProps) {
+  const query = useQuery(keyRulesOptions(useSession(), apiKey))
+  if (query.data) return <EditForm apiKey={apiKey} rules={query.data} onClose={onClose} />
+  return (
+    <Modal opened onClose={onClose} title={`Edit ${apiKey.name}`} size="lg">
+      {query.error ? <ErrorNotice error={query.error} /> : <Loader size="sm" aria-label="Loading" />}
+    </Modal>
+  )
+}
+
+function EditForm({ apiKey, rules, onClose }: EditKeyProps & { rules: KeyRules }) {
   const refresh = useRefresh()
-  const [name, setName] = useState(apiKey.name)
-  const [limit, setLimit] = useState<KeyLimit>(apiKey)
-  const [tier, setTier] = useState(apiKey.tier)
-  const [priority, setPriority] = useState(apiKey.priority)
+  const models = rules.guardrail?.guardrail.allowed_models ?? []
+  const [draft, setDraft] = useState<KeyDraft>(() => draftOfKey(apiKey, { rates: rules.rates, models }))
   const save = async () => {
-    await client.PATCH('/keys/{hash}', {
-      params: { path: { hash: apiKey.hash } },
-      body: {
-        name,
-        ...toKeyLimit(limit),
-        ...(tier !== apiKey.tier && { tier }),
-        ...(priority !== apiKey.priority && { priority }),
-      },
-    })
-    await refresh('/keys', '/keys/{hash}', '/budgets')
+    const body = toKeyChanges(apiKey, draft)
+    if (Object.keys(body).length > 0)
+      await client.PATCH('/keys/{hash}', { params: { path: { hash: apiKey.hash } }, body })
+    if (draft.models.join('\n') !== models.join('\n')) await saveModels(apiKey, rules, draft.models)
+    await saveRates(apiKey, rules.rates, draft.rates)
+    await refresh('/keys', '/keys/{hash}', '/keys/{hash}/policy', '/budgets', '/limits', '/limits/usage')
   }
+  const shared = rules.guardrail && !rules.guardrail.isOwn ? rules.guardrail.guardrail : null
   return (
     <FormDialog
       title={`Edit ${apiKey.name}`}
       action="Save"
-      isReady={name.trim() !== ''}
+      size="lg"
+      isReady={draft.name.trim() !== ''}
       onSubmit={save}
       onClose={onClose}
     >
-      <NameField maxLength={200} value={name} onChange={setName} />
-      <KeyLimitFields value={limit} onChange={(changes) => setLimit({ ...limit, ...changes })} />
-      <TierSelect value={tier} onChange={setTier} />
-      <PrioritySelect value={priority} onChange={setPriority} />
+      <NameField maxLength={200} value={draft.name} onChange={(name) => setDraft({ ...draft, name })} />
+      <KeyForm
+        draft={draft}
+        onChange={(changes) => setDraft((before) => ({ ...before, ...changes }))}
+        {...(shared && {
+          models: (
+            <Input.Wrapper label="Allowed models">
+              <Text size="sm">
+                Set by the guardrail{' '}
+                <TextLink to="/guardrails/$id" params={{ id: shared.id }}>
+                  {shared.name}
+                </TextLink>
+                , which others share.
+              </Text>
+            </Input.Wrapper>
+          ),
+        })}
+      />
     </FormDialog>
   )
+}
+
+/** Changes the guardrail that only this key has, or gives it one. */
+async function saveModels(
+  { name, hash, workspace_id: workspaceId }: ApiKey,
+  { guardrail }: KeyRules,
+  models: string[],
+): Promise<void> {
+  if (guardrail) {
+    const allowed_models = models.length > 0 ? models : null
+    const path = { id: guardrail.guardrail.id }
+    await client.PATCH('/guardrails/{id}', { params: { path }, body: { allowed_models } })
+    return
+  }
+  await assignGuardrail(await createModelGuardrail({ name, hash, workspaceId }, models), [hash])
 }

@@ -7,8 +7,8 @@ export interface NewKey {
   name: string
   hash: string
   secret: string
-  /** The reason the guardrail was not assigned. */
-  guardrailError: unknown
+  /** The reasons why a guardrail or rate limit was not saved. */
+  problems: readonly unknown[]
 }
 
 interface NewKeySecretProps {
@@ -19,19 +19,19 @@ interface NewKeySecretProps {
 export function NewKeySecret({ created, onClose }: NewKeySecretProps) {
   const refresh = useRefresh()
   const close = () => {
-    void refresh('/keys')
+    void refresh('/keys', '/limits', '/guardrails')
     onClose()
   }
   return (
     <SecretOnce title={`The secret of ${created.name}`} secret={created.secret} onClose={close}>
-      {created.guardrailError !== null && (
-        <>
-          <Text size="sm">
-            The key was created, but its guardrail was not assigned. Nothing restricts it yet.
-          </Text>
-          <ErrorNotice error={created.guardrailError} />
-        </>
+      {created.problems.length > 0 && (
+        <Text size="sm">
+          The key was created, but not all of its rules were saved. Edit the key to add them.
+        </Text>
       )}
+      {created.problems.map((problem) => (
+        <ErrorNotice key={String(problem)} error={problem} />
+      ))}
     </SecretOnce>
   )
 }

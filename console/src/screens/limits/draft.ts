@@ -1,6 +1,6 @@
 import type { paths } from '../../api/schema.ts'
+import type { Window } from '../../components/limit-window.ts'
 import type { Measure } from '../../format/measure.ts'
-import type { Window } from './limit-words.ts'
 
 type LimitBody = paths['/limits']['post']['requestBody']['content']['application/json']
 

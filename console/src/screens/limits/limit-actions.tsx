@@ -4,11 +4,11 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
+import { AmountField } from '../../components/amount-field.tsx'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { NameField } from '../../components/text-field.tsx'
-import { AmountField } from './amount-field.tsx'
 import { describeAmount, type Limit } from './limit-words.ts'
 
 /** The menu of a limit. */

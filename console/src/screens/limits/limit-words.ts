@@ -1,21 +1,10 @@
 import type { Schemas } from '../../api/client.ts'
+import { windowTexts } from '../../components/limit-window.ts'
 import { type Measure, measureNames } from '../../format/measure.ts'
 import { formatMoney } from '../../format/money.ts'
 import { formatCount } from '../../format/number.ts'
 
 export type Limit = Schemas['Limit']
-export type Window = NonNullable<Limit['window']>
-
-/** The names of choices, and texts after an amount. */
-export const windowTexts: Record<Window, { label: string; each: string }> = {
-  second: { label: 'Second', each: 'a second' },
-  minute: { label: 'Minute', each: 'a minute' },
-  hour: { label: 'Hour', each: 'an hour' },
-  day: { label: 'Day', each: 'a day' },
-  week: { label: 'Week', each: 'a week' },
-  month: { label: 'Month', each: 'a month' },
-  lifetime: { label: 'Lifetime', each: 'in total' },
-}
 
 const dimensionNames: Record<string, string> = {
   workspace: 'workspace',

@@ -1,12 +1,8 @@
 import { Fieldset, MultiSelect, SimpleGrid, TagsInput } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
-import { api } from '../../api/client.ts'
 import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { KeySelect } from '../../components/key-select.tsx'
 import { MemberSelect } from '../../components/member-select.tsx'
-import { modelsOf } from '../../components/model-picker.tsx'
+import { ModelsInput, ProvidersInput } from '../../components/names-input.tsx'
 import { TextField } from '../../components/text-field.tsx'
 import { TierSelect } from '../../components/tier-select.tsx'
 import { WorkspaceSelect } from '../../components/workspace-select.tsx'
@@ -40,8 +36,16 @@ export function MatchFields({ draft, onChange }: MatchFieldsProps) {
             value={draft.tags}
             onChange={(tags) => onChange({ tags })}
           />
-          <ModelsInput value={draft.models} onChange={(models) => onChange({ models })} />
-          <ProvidersInput value={draft.providers} onChange={(providers) => onChange({ providers })} />
+          <ModelsInput
+            placeholder="openai/*"
+            value={draft.models}
+            onChange={(models) => onChange({ models })}
+          />
+          <ProvidersInput
+            placeholder="azure"
+            value={draft.providers}
+            onChange={(providers) => onChange({ providers })}
+          />
         </SimpleGrid>
       </Fieldset>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
@@ -95,49 +99,5 @@ function OwnerFields({ draft, onChange }: MatchFieldsProps) {
       )}
       <TierSelect placeholder="Any" value={draft.tier} onChange={(tier) => onChange({ tier })} />
     </>
-  )
-}
-
-interface ValuesProps {
-  value: string[]
-  onChange: (values: string[]) => void
-}
-
-function ModelsInput({ value, onChange }: ValuesProps) {
-  const isAllowed = mayDo(useSession(), 'models:read')
-  const [typed, setTyped] = useState('')
-  const [search] = useDebouncedValue(typed, 200)
-  const options = api.queryOptions('get', '/models', {
-    params: { query: { limit: 30, ...(search && { q: search }) } },
-  })
-  const { data } = useQuery({ ...options, enabled: isAllowed, placeholderData: keepPreviousData })
-  return (
-    <TagsInput
-      label="Models"
-      placeholder={value.length === 0 ? 'openai/*' : ''}
-      acceptValueOnBlur
-      maxTags={100}
-      data={modelsOf(data).map(({ id }) => id)}
-      onSearchChange={setTyped}
-      value={value}
-      onChange={onChange}
-    />
-  )
-}
-
-function ProvidersInput({ value, onChange }: ValuesProps) {
-  const isAllowed = mayDo(useSession(), 'models:read')
-  const { data } = useQuery({ ...api.queryOptions('get', '/providers'), enabled: isAllowed })
-  return (
-    <TagsInput
-      label="Providers"
-      placeholder={value.length === 0 ? 'azure' : ''}
-      acceptValueOnBlur
-      maxTags={100}
-      limit={30}
-      data={(data?.data ?? []).map(({ slug }) => slug)}
-      value={value}
-      onChange={onChange}
-    />
   )
 }

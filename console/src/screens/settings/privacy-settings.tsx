@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Switch, TagsInput, Text } from '@mantine/core'
+import { Alert, Button, Group, Stack, TagsInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -11,15 +11,9 @@ import { DialogButton } from '../../components/dialog-button.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { WarningIcon } from '../../components/icons.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { PrivacySwitches } from '../../components/privacy-switches.tsx'
 import { QueryView } from '../../components/query-view.tsx'
-import {
-  buildChanges,
-  draftOf,
-  type Privacy,
-  type PrivacyDraft,
-  retentionSwitches,
-  trainingSwitches,
-} from './privacy-draft.ts'
+import { buildChanges, draftOf, type Privacy, type PrivacyDraft } from './privacy-draft.ts'
 
 export const privacyOptions = api.queryOptions('get', '/organization/privacy')
 
@@ -137,24 +131,15 @@ function PrivacyFields({ draft, isDisabled, onChange }: PrivacyFieldsProps) {
   const providers = useQuery(api.queryOptions('get', '/providers')).data?.data ?? []
   const slugs = providers.map(({ slug }) => slug)
   const { restrictions } = draft
-  const switchOf = ([name, label]: (typeof trainingSwitches | typeof retentionSwitches)[number]) => (
-    <Switch
-      key={name}
-      label={label}
-      disabled={isDisabled}
-      checked={restrictions[name]}
-      onChange={(event) =>
-        onChange({ ...draft, restrictions: { ...restrictions, [name]: event.currentTarget.checked } })
-      }
-    />
-  )
   return (
     <>
-      {trainingSwitches.map(switchOf)}
-      <Text size="sm" fw={700}>
-        Only endpoints that do not keep prompts
-      </Text>
-      {retentionSwitches.map(switchOf)}
+      <PrivacySwitches
+        value={restrictions}
+        isDisabled={isDisabled}
+        onChange={(rule, restricts) =>
+          onChange({ ...draft, restrictions: { ...restrictions, [rule]: restricts } })
+        }
+      />
       <TagsInput
         label="Only these providers"
         description="None: every provider."

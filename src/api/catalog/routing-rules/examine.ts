@@ -1,12 +1,11 @@
-import { findLogPage } from '../../../analytics/request-log/log.ts'
+import { examinePastRequests } from '../../../analytics/request-log/past-requests.ts'
 import type { LogSelection } from '../../../analytics/request-log/selection.ts'
-import type { GenerationRow, LogPosition } from '../../../analytics/request-log/walk.ts'
+import type { GenerationRow } from '../../../analytics/request-log/walk.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { findMatch, type RoutingRule } from '../../../governance/routing-rules/rule.ts'
 import type { RoutingRuleIndex } from '../../../governance/routing-rules/store.ts'
 import { isWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { type KeyName, loadKeyNames } from '../../../identity/record-names.ts'
-import { findNestedIds } from '../../../ledger/bill-lines.ts'
 import { TimeSlicer } from '../../../platform/time/time-slicer.ts'
 import { readPrompts } from '../../../storage/stored-contents.ts'
 import { type Outcome, TotalsBuilder } from './dry-run-totals.ts'
@@ -17,9 +16,6 @@ import {
   type PastRequest,
 } from './past-facts.ts'
 
-const pageSize = 500
-/** A dry run ends after this time, with what it has examined. */
-const maxMs = 10_000
 /** Bounds of the prompts that one dry run decrypts. */
 const maxPrompts = 1000
 const maxPromptBytes = 32 * 1024 * 1024
@@ -57,21 +53,7 @@ export class RuleExaminer {
   /** Whether all requests of the period were examined. */
   async run(): Promise<boolean> {
     const { selection, maxRequests } = this.#options
-    const { db } = this.#gateway
-    const endsAt = performance.now() + maxMs
-    for (let start: LogPosition | null = null; ; ) {
-      const limit = Math.min(pageSize, maxRequests - this.totals.examined)
-      const { entries, last } = await findLogPage(this.#gateway, selection, { limit, start })
-      const rows = entries.flatMap(({ generation }) => generation ?? [])
-      const nested = await findNestedIds(
-        db,
-        rows.map(({ id }) => id),
-      )
-      await this.#examine(rows.filter(({ id }) => !nested.has(id)))
-      if (!last) return true
-      start = last
-      if (this.totals.examined >= maxRequests || performance.now() > endsAt) return false
-    }
+    return examinePastRequests(this.#gateway, selection, maxRequests, (rows) => this.#examine(rows))
   }
 
   async #examine(rows: readonly GenerationRow[]): Promise<void> {

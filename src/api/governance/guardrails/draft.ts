@@ -5,7 +5,7 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { buildContentRules } from '../../../governance/policy/content-rules.ts'
 import { computeEffectivePolicy, type Layer } from '../../../governance/policy/effective.ts'
 import { type Guardrail, parseGuardrail } from '../../../governance/policy/guardrail.ts'
-import { loadLayers } from '../../../governance/policy/store.ts'
+import { expandAliases, loadLayers } from '../../../governance/policy/store.ts'
 import { type ApiKey, findKey } from '../../../identity/keys.ts'
 import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { newUuid } from '../../../platform/crypto/ids.ts'
@@ -22,7 +22,7 @@ export const draftBody = updateBody
 
 type DraftBody = z.output<typeof draftBody>
 
-function parseDraft(gateway: Gateway, organizationId: string, body: DraftBody): Guardrail {
+export function parseDraft(gateway: Gateway, organizationId: string, body: DraftBody): Guardrail {
   const settings = { ...toChanges(body, gateway), name: 'Draft', dry_run: 0 as const }
   const row = buildGuardrailRow(gateway.clock, { id: newUuid(), organizationId, workspaceId: null, settings })
   return parseGuardrail(row)
@@ -43,7 +43,7 @@ export async function buildDraftContext(
 ): Promise<KeyContext> {
   const draft = parseDraft(gateway, key.organization_id, body)
   const layers = layer === null ? { key: draft } : { ...(await loadLayers(gateway.db, key)), [layer]: draft }
-  const policy = computeEffectivePolicy(layers)
+  const policy = computeEffectivePolicy(await expandAliases(gateway.db, key, layers))
   const [context, phrases] = await Promise.all([
     gateway.accounts.findContext(key),
     loadAllowedPhrases(gateway.db, key, policy),

@@ -14,6 +14,7 @@ import type { JsonObject } from '../../../platform/json/json-values.ts'
 import { buildDraftContext, draftBody, requireKey } from './draft.ts'
 import { historyOperation } from './history.ts'
 import { locateHits } from './locate-hits.ts'
+import { requestsOperation } from './requests-preview.ts'
 
 const previewBody = z.strictObject({
   guardrail: draftBody,
@@ -80,7 +81,7 @@ const previewGuardrail = defineOperation({
   },
 })
 
-export const previewOperations = [previewGuardrail, historyOperation]
+export const previewOperations = [previewGuardrail, historyOperation, requestsOperation]
 
 /** A preview shows the request: what the caller has not sent must not be part of it. */
 function rejectStoredContent(request: JsonObject): void {

@@ -301,3 +301,22 @@ export async function unassignGuardrail(
     .executeTakeFirst()
   return Number(result.numDeletedRows)
 }
+
+/** The keys and members that a guardrail is assigned to. */
+export interface Assignees {
+  keyIds: ReadonlySet<number>
+  userIds: ReadonlySet<string>
+}
+
+export async function loadAssignees(db: Db, { id }: Pick<GuardrailRow, 'id'>): Promise<Assignees> {
+  const keys = await db.selectFrom('guardrail_keys').select('key_id').where('guardrail_id', '=', id).execute()
+  const members = await db
+    .selectFrom('guardrail_members')
+    .select('user_id')
+    .where('guardrail_id', '=', id)
+    .execute()
+  return {
+    keyIds: new Set(keys.map((row) => row.key_id)),
+    userIds: new Set(members.map((row) => row.user_id)),
+  }
+}

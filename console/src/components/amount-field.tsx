@@ -1,7 +1,8 @@
-import { MoneyField } from '../../components/money-field.tsx'
-import type { Measure } from '../../format/measure.ts'
+import type { NumberInputProps } from '@mantine/core'
+import type { Measure } from '../format/measure.ts'
+import { MoneyField } from './money-field.tsx'
 
-interface AmountFieldProps {
+interface AmountFieldProps extends Pick<NumberInputProps, 'label' | 'style' | 'autoFocus'> {
   measure: Measure
   defaultValue: number | null
   onChange: (amount: number | null) => void
