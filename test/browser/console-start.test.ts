@@ -62,9 +62,9 @@ describeInChromium('The first screens of the console', (chromium) => {
     expect(await runCommand(command)).toMatchObject({ choices: [{ message: { content: 'Hello' } }] })
     await page.getByText('The first request has arrived').waitFor()
 
-    await page.getByRole('button', { name: 'Hide the checklist' }).click()
+    await page.getByRole('button', { name: 'Show the overview' }).click()
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
-    await page.getByText('Requests today').waitFor()
+    await page.getByRole('group', { name: 'Requests', exact: true }).waitFor()
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { listSnippets } from '../../console/src/screens/get-started/snippets.ts'
+import { listSnippets } from '../../console/src/screens/home/get-started/snippets.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 
 const guard = `${import.meta.dir}/loopback-only.ts`

@@ -6,8 +6,8 @@ import { budgetsRoute } from './budgets/route.ts'
 import { creditsRoute } from './credits/route.ts'
 import { destinationRoute, destinationsRoute } from './destinations/route.ts'
 import { containersRoute, filesRoute, mediaRoute } from './files/route.ts'
-import { getStartedRoute } from './get-started/route.ts'
 import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
+import { homeRoute } from './home/route.ts'
 import { identityRoute } from './identity/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
 import { limitsRoute } from './limits/route.ts'
@@ -28,7 +28,7 @@ import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
 
 /** Every screen of the console. */
 export const screenRoutes = [
-  getStartedRoute,
+  homeRoute,
   playgroundRoute,
   modelsRoute,
   catalogEditsRoute,

@@ -1,7 +1,7 @@
 import { Paper, SimpleGrid, Skeleton, Text, Tooltip } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { Change } from '../../components/change.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { Change } from './change.tsx'
 import { type MetricName, metricNames, metricOf } from './metrics.ts'
 import { failuresQuery, figuresQuery, type Selection } from './queries.ts'
 import { isLongRange } from './search.ts'

@@ -1,5 +1,6 @@
 import { visibleNavigation } from '../../app/navigation.ts'
 import { useSession } from '../../app/session.tsx'
+import { escapeFilterValue } from '../../components/filter-value.ts'
 import { TextLink } from '../../components/text-link.tsx'
 import { type ActivityGroup, type Dimension, type FilterName, filterNames } from './dimensions.ts'
 import { toApiTime } from './search.ts'
@@ -42,9 +43,9 @@ function searchOf(
   const filters: RequestFilters = { from: toApiTime(range.start), to: toApiTime(range.end) }
   for (const name of filterNames) {
     const value = search[name]
-    if (value !== undefined) filters[name] = value
+    if (value !== undefined) filters[name] = escapeFilterValue(value)
   }
-  if (group?.id && dimension?.filter) filters[dimension.filter] = group.id
+  if (group?.id && dimension?.filter) filters[dimension.filter] = escapeFilterValue(group.id)
   if (metric.isOnlyFailures) filters.status = 'failed,cancelled'
   return filters
 }

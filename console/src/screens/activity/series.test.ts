@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { dimensionOf } from './dimensions.ts'
 import { metricOf } from './metrics.ts'
-import { changeBetween, granularityOf, listBuckets, toGroupSeries, toSeries } from './series.ts'
+import { granularityOf, listBuckets, toGroupSeries, toSeries } from './series.ts'
 
 const hour = 3_600_000
 const start = Date.parse('2028-03-01T10:20:00Z')
@@ -39,10 +39,4 @@ test('groups with the same name stay apart, and the rest of the total is a group
     ['App (2)', 1, 0],
     ['Others', 0, 1],
   ])
-})
-
-test('the change is unknown where nothing was before', () => {
-  expect(changeBetween(3, 2)).toBe(0.5)
-  expect(changeBetween(3, 0)).toBeUndefined()
-  expect(changeBetween(null, 2)).toBeUndefined()
 })

@@ -93,9 +93,3 @@ function removeRounding(value: number): number {
 function sum(values: readonly (number | null)[]): number {
   return values.reduce<number>((total, value) => total + (value ?? 0), 0)
 }
-
-/** The share of the earlier value; undefined if there was nothing before. */
-export function changeBetween(value: number | null, previous: number | null): number | undefined {
-  if (value === null || previous === null || previous === 0) return undefined
-  return (value - previous) / previous
-}

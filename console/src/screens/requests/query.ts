@@ -1,3 +1,4 @@
+import { escapeFilterValue } from '../../components/filter-value.ts'
 import { type FilterName, isValidFilter, type RequestSearch } from './search.ts'
 
 /** The names of fields in the search field, and the filters that they set. */
@@ -74,7 +75,7 @@ function addValue(filters: RequestSearch, isExcluded: boolean, field: string, va
   const name = fields[field.toLowerCase()]
   if (!name) return `There is no field “${field}”. Fields: ${fieldNames.join(', ')}, cost, latency.`
   if (value === '') return `“${field}:” needs a value.`
-  const item = (isExcluded ? '!' : '') + escapeValue(name === 'model' ? toModelPattern(value) : value)
+  const item = (isExcluded ? '!' : '') + escapeFilterValue(name === 'model' ? toModelPattern(value) : value)
   filters[name] = filters[name] === undefined ? item : `${filters[name]},${item}`
   return null
 }
@@ -82,10 +83,6 @@ function addValue(filters: RequestSearch, isExcluded: boolean, field: string, va
 /** A part of a name finds the model: only a whole id has a slash. */
 function toModelPattern(value: string): string {
   return value.includes('/') || value.includes('*') ? value : `*${value}*`
-}
-
-function escapeValue(value: string): string {
-  return value.replace(/[\\,]|^!/g, '\\$&')
 }
 
 function addBound(filters: RequestSearch, field: string, operator: string, raw: string): string | null {

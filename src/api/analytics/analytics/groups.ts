@@ -1,14 +1,14 @@
 import type { Granularity, Group } from '../../../analytics/rollups/aggregator.ts'
-import { type Metric, metricsByName, requestCount } from './metrics.ts'
+import { type CountedGroup, type Metric, metricsByName, requestCount } from './metrics.ts'
 import type { QueryBody } from './request.ts'
 
 export interface GroupPage {
-  groups: Group[]
+  groups: CountedGroup[]
   truncated: boolean
 }
 
 /** The groups of the result, in order. */
-export function sortAndLimitGroups(groups: readonly Group[], body: QueryBody): GroupPage {
+export function sortAndLimitGroups(groups: readonly CountedGroup[], body: QueryBody): GroupPage {
   const keyOf = createSortKey(body)
   const sign = body.order_by?.direction === 'asc' ? 1 : -1
   const keyed = groups.map((group) => ({ group, key: keyOf(group) }))
@@ -22,7 +22,7 @@ export function sortAndLimitGroups(groups: readonly Group[], body: QueryBody): G
 }
 
 interface KeyedGroup {
-  group: Group
+  group: CountedGroup
   key: string | number | null
 }
 
@@ -58,7 +58,7 @@ export function resolveRankingMetric(body: QueryBody): Metric {
   return first ?? requestCount
 }
 
-function createSortKey(body: QueryBody): (group: Group) => string | number | null {
+function createSortKey(body: QueryBody): (group: CountedGroup) => string | number | null {
   const field = body.order_by?.field ?? resolveDefaultOrder(body)
   if (field === 'date') return (group) => group.bucket
   const index = (body.dimensions as string[]).indexOf(field)

@@ -5,6 +5,11 @@ import { usdFromNanos } from '../../../platform/money/money.ts'
 
 export const displayFormats = ['number', 'currency', 'percent', 'latency', 'throughput'] as const
 
+/** A group, with the number of its requests that failed or were canceled, where a metric reads it. */
+export interface CountedGroup extends Group {
+  failures?: bigint
+}
+
 export interface Metric {
   name: string
   label: string
@@ -14,7 +19,8 @@ export interface Metric {
   isRate: boolean
   measures: readonly MeasureName[]
   spreads: readonly HistogramName[]
-  value: (group: Group) => number | null
+  readsFailures?: true
+  value: (group: CountedGroup) => number | null
 }
 
 type MetricTraits = Partial<Pick<Metric, 'isShort' | 'isRate'>>
@@ -48,6 +54,15 @@ function spreadMetric(name: string, label: string, of: HistogramName, quantile: 
   return { ...defaultTraits, name, label, format: of, isShort: true, isRate: true, spreads: [of], value }
 }
 
+/** Creates a metric of requests that failed or were canceled. */
+function failureMetric(
+  name: string,
+  label: string,
+  traits: Pick<Metric, 'format' | 'isRate' | 'value'>,
+): Metric {
+  return { ...defaultTraits, name, label, isShort: true, readsFailures: true, ...traits }
+}
+
 const defaultTraits = { isShort: false, isRate: false, measures: [], spreads: [] } as const
 const shortRange = { isShort: true }
 const shortRangeRate = { isShort: true, isRate: true }
@@ -60,6 +75,16 @@ export const requestCount = countMetric('request_count', 'Requests', 'requests')
 
 export const metrics: readonly Metric[] = [
   requestCount,
+  failureMetric('error_count', 'Errors', {
+    format: 'number',
+    isRate: false,
+    value: ({ failures = 0n }) => Number(failures),
+  }),
+  failureMetric('error_rate', 'Error rate', {
+    format: 'percent',
+    isRate: true,
+    value: (group) => computeRatio(group.failures ?? 0n, group.sum('requests')),
+  }),
   countMetric('tokens_total', 'Tokens', 'prompt', 'completion'),
   countMetric('tokens_prompt', 'Prompt tokens', 'prompt'),
   countMetric('tokens_completion', 'Completion tokens', 'completion'),
@@ -86,10 +111,12 @@ export const metrics: readonly Metric[] = [
   spreadMetric('avg_latency', 'Latency, average', 'latency', null),
   spreadMetric('p50_latency', 'Latency, median', 'latency', 0.5),
   spreadMetric('p90_latency', 'Latency, p90', 'latency', 0.9),
+  spreadMetric('p95_latency', 'Latency, p95', 'latency', 0.95),
   spreadMetric('p99_latency', 'Latency, p99', 'latency', 0.99),
   spreadMetric('avg_throughput', 'Throughput, average', 'throughput', null),
   spreadMetric('p50_throughput', 'Throughput, median', 'throughput', 0.5),
   spreadMetric('p90_throughput', 'Throughput, p90', 'throughput', 0.9),
+  spreadMetric('p95_throughput', 'Throughput, p95', 'throughput', 0.95),
   spreadMetric('p99_throughput', 'Throughput, p99', 'throughput', 0.99),
   {
     ...defaultTraits,

@@ -57,7 +57,7 @@ async function makeRows(server: TestServer, tenant: Tenant, count: number, seed:
       provider: pick(['sandbox', 'nobody']),
       endpoint: pick(['sandbox', 'nobody/a', 'nobody/b']),
       status: pick(['completed', 'completed', 'failed', 'cancelled']),
-      finish_reason: pick([null, 'stop', 'length']),
+      finish_reason: pick([null, 'stop', 'length', 'error']),
       tokens_input: dice(5) === 0 ? dice(400_000) : dice(900),
       tokens_cache_read: dice(3) * dice(2000),
       tokens_cache_read_audio: dice(10),
@@ -107,9 +107,13 @@ function appOf(url: string | null) {
   return { app_url: url, app_title: url && `The app at ${url}` }
 }
 
+const isError = ({ finish_reason }: GenerationTable) => finish_reason === null || finish_reason === 'error'
+
 /** A naive reimplementation of the query, to compare with. */
 const naive: Record<string, (rows: GenerationTable[]) => number | null> = {
   request_count: (rows) => rows.length,
+  error_count: (rows) => rows.filter(isError).length,
+  error_rate: (rows) => (rows.length === 0 ? null : rows.filter(isError).length / rows.length),
   tokens_total: (rows) => Number(sum(rows, (row) => prompt(row) + completion(row))),
   tokens_prompt: (rows) => Number(sum(rows, prompt)),
   tokens_completion: (rows) => Number(sum(rows, completion)),
@@ -151,7 +155,7 @@ for (const [name, read] of Object.entries({ latency, throughput })) {
       .map(read)
       .filter((value) => value !== null)
       .sort((a, b) => a - b)
-  for (const share of [50, 90, 99]) {
+  for (const share of [50, 90, 95, 99]) {
     near[`p${share}_${name}`] = (rows) => {
       const sorted = values(rows)
       return sorted[Math.ceil((sorted.length * share) / 100) - 1] ?? null
@@ -197,7 +201,7 @@ const bucketsOf: Record<string, (row: GenerationTable) => string> = {
 
 const exact = Object.keys(naive)
 const long = exact.filter(
-  (name) => !/^(guardrail|response|service|byok_fees|usage_.*(file|fetch))/.test(name),
+  (name) => !/^(error|guardrail|response|service|byok_fees|usage_.*(file|fetch))/.test(name),
 )
 const all = [...exact, ...Object.keys(near)]
 
@@ -455,6 +459,20 @@ describeOnEachDatabase('Analytics', (server, kind) => {
         order_by: { field: 'request_count', direction: 'desc' },
       })
       expect(Object.keys(ordered[0] ?? {}).sort()).toEqual(['api_key_hash', 'api_key_id', 'tokens_total'])
+    })
+
+    test('the models with the most errors, and those with the highest share of errors', async () => {
+      for (const field of ['error_count', 'error_rate']) {
+        const rows = await query({
+          metrics: ['request_count', 'error_count', 'error_rate'],
+          dimensions: ['model'],
+          order_by: { field, direction: 'desc' },
+          time_range: range(31),
+        })
+        const values = rows.map((row) => Number(row[field]))
+        expect(new Set(values).size).toBeGreaterThan(1)
+        expect(values).toEqual(values.toSorted((a, b) => b - a))
+      }
     })
 
     test('the row limit says that it cut', async () => {

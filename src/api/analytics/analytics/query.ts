@@ -21,7 +21,7 @@ import {
   selectLargestGroups,
   sortAndLimitGroups,
 } from './groups.ts'
-import { metricsByName } from './metrics.ts'
+import { type CountedGroup, metricsByName } from './metrics.ts'
 import { type DisplayNames, idFields, loadDisplayNames } from './names.ts'
 import { type QueryBody, resolveTimeRange, type TimeRange } from './request.ts'
 
@@ -49,7 +49,8 @@ export async function runQuery(
   const built = { ...buildRollupQuery(gateway, body, range, parsed, titles), alternatives: visible }
   const rollupQuery = await boundDimensions(body, built, runRollup)
   const { groups, isTruncated } = await loadTopGroups(body, rollupQuery, runRollup)
-  const { groups: shown, truncated } = sortAndLimitGroups(groups, body)
+  const counted = await countFailures(body, groups, rollupQuery, runRollup)
+  const { groups: shown, truncated } = sortAndLimitGroups(counted, body)
   const names = await loadDisplayNames(gateway, organizationId, body.dimensions, shown, titles)
   return {
     rows: shown.map((group) => buildRow(body, group, names)),
@@ -61,7 +62,7 @@ export async function runQuery(
 /** Assigned one by one for speed: there are thousands of rows. */
 function buildRow(
   { granularity, dimensions, metrics }: QueryBody,
-  group: Group,
+  group: CountedGroup,
   names: DisplayNames[],
 ): ResultRow {
   const row: ResultRow = {}
@@ -176,6 +177,31 @@ async function loadTopGroups(
   })
   const groups = await runRollup({ ...query, filters: [...query.filters, ...filters] })
   return { groups: groups.filter(({ values }) => names.has(JSON.stringify(values))), isTruncated: true }
+}
+
+/** Requests that failed or were canceled: those without a finish reason, or with `error`. */
+const failureFilter: Filter = { column: 'finish', matches: (reason) => reason === null || reason === 'error' }
+
+/** Adds the number of failures, which no roll-up sums: a second query counts them. */
+async function countFailures(
+  body: QueryBody,
+  groups: readonly Group[],
+  query: RollupQuery,
+  runRollup: RunRollup,
+): Promise<CountedGroup[]> {
+  if (!resolveMetrics(body).some(({ readsFailures }) => readsFailures)) return [...groups]
+  const keyOf = ({ bucket, values }: Group) => JSON.stringify([bucket, values])
+  const filters = [...query.filters, failureFilter]
+  const failed = await runRollup({ ...query, filters, measures: [], histograms: [] })
+  const counts = new Map(failed.map((group) => [keyOf(group), group.sum('requests')]))
+  return groups.map((group) => ({
+    bucket: group.bucket,
+    values: group.values,
+    sum: (measure) => group.sum(measure),
+    average: (histogram) => group.average(histogram),
+    percentile: (histogram, share) => group.percentile(histogram, share),
+    failures: counts.get(keyOf(group)) ?? 0n,
+  }))
 }
 
 /** Null if every group is returned. */

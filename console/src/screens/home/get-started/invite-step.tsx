@@ -1,9 +1,9 @@
 import { Button, Group, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import { CodeBlock } from '../../components/copy.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { api } from '../../../api/client.ts'
+import { CodeBlock } from '../../../components/copy.tsx'
+import { ErrorNotice } from '../../../components/error-notice.tsx'
 
 const roles = [
   { value: 'org:member', label: 'Member: uses models and manages the keys they created' },

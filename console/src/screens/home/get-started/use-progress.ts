@@ -1,13 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
-import { callOf } from '../../api/call.ts'
-import { api } from '../../api/client.ts'
-import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
-import { useWorkspace } from '../../app/workspace.tsx'
+import { callOf } from '../../../api/call.ts'
+import { api } from '../../../api/client.ts'
+import { mayDo, mayDoEverywhere, useSession } from '../../../app/session.tsx'
+import { useWorkspace } from '../../../app/workspace.tsx'
 
 const pollMs = 3000
 const dayMs = 86_400_000
 /** The provider that needs no credential. */
 const sandbox = 'sandbox'
+
+/** The first models for text that the caller can use. */
+export const textModelsOptions = api.queryOptions('get', '/models/user', {
+  params: { query: { output_modalities: 'text', limit: 100 } },
+})
 
 /** Reads the progress of the organization, for the checklist. */
 export function useProgress() {
@@ -28,8 +33,10 @@ export function useProgress() {
     params: { query: { limit: 1 } },
   })
 
+  const modelsOptions = { ...textModelsOptions, enabled: canReadByok && mayDo(session, 'models:read') }
   const providers = useQuery({ ...providersOptions, enabled: canReadProviders })
   const byok = useQuery({ ...byokOptions, enabled: canReadByok })
+  const models = useQuery(modelsOptions)
   const keys = useQuery({ ...keysOptions, enabled: mayDo(session, 'keys:read') })
   const requests = useQuery({
     ...requestsOptions,
@@ -43,6 +50,7 @@ export function useProgress() {
   const all = [
     { query: providers, options: providersOptions },
     { query: byok, options: byokOptions },
+    { query: models, options: modelsOptions },
     { query: keys, options: keysOptions },
     { query: requests, options: requestsOptions },
     { query: members, options: membersOptions },
@@ -56,6 +64,8 @@ export function useProgress() {
       .filter(({ enabled, slug }) => enabled && slug !== sandbox)
       .map(({ slug, in_force }) => in_force?.name ?? slug),
     byok: byok.data?.data ?? [],
+    /** The first models that can be called, without those of the sandbox. */
+    models: (models.data?.data ?? []).map(({ id }) => id).filter((id) => !id.startsWith(`${sandbox}/`)),
     keys: keys.data?.data ?? [],
     requestCount: Number(requests.data?.data.data[0]?.request_count ?? 0),
     members: members.data?.total_count ?? 1,

@@ -1,6 +1,6 @@
 import { Text, Tooltip } from '@mantine/core'
-import { formatShare } from '../../format/number.ts'
-import { changeBetween } from './series.ts'
+import { formatShare } from '../format/number.ts'
+import { changeBetween } from './change-between.ts'
 
 interface ChangeProps {
   value: number | null | undefined

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Loader, Stack, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { api } from '../../api/client.ts'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { api } from '../../../api/client.ts'
+import { ErrorNotice } from '../../../components/error-notice.tsx'
 
 const testRequest = {
   model: 'sandbox/echo',

@@ -1,6 +1,6 @@
 import { Accordion, Group, Text, ThemeIcon } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import { CheckIcon } from '../../components/icons.tsx'
+import { CheckIcon } from '../../../components/icons.tsx'
 
 export interface Step {
   id: string

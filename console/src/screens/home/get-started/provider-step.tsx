@@ -1,16 +1,16 @@
 import { Badge, Button, Group, PasswordInput, Select, Stack, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, client } from '../../api/client.ts'
-import { mayDo, useSession } from '../../app/session.tsx'
-import { useWorkspace } from '../../app/workspace.tsx'
+import { api, client } from '../../../api/client.ts'
+import { mayDo, useSession } from '../../../app/session.tsx'
+import { useWorkspace } from '../../../app/workspace.tsx'
 import {
   CredentialTestButton,
   CredentialTestResult,
   useCredentialTest,
-} from '../../components/credential-test.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { TextLink } from '../../components/text-link.tsx'
+} from '../../../components/credential-test.tsx'
+import { ErrorNotice } from '../../../components/error-notice.tsx'
+import { TextLink } from '../../../components/text-link.tsx'
 import type { Progress } from './use-progress.ts'
 
 /** Lists the providers with a credential, and has a form to add one. */

@@ -1,9 +1,9 @@
 import { Select, Stack, Tabs, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import { CodeBlock } from '../../components/copy.tsx'
+import { CodeBlock } from '../../../components/copy.tsx'
 import { listSnippets, type Snippet } from './snippets.ts'
+import { textModelsOptions } from './use-progress.ts'
 
 const firstModel = 'sandbox/echo'
 const placeholder = 'YOUR_KEY'
@@ -11,11 +11,7 @@ const placeholder = 'YOUR_KEY'
 /** Shows how to connect a client: with the address of this server, and the key if it was just created. */
 export function SnippetStep({ secret }: { secret: string | null }) {
   const [model, setModel] = useState(firstModel)
-  const models = useQuery(
-    api.queryOptions('get', '/models/user', {
-      params: { query: { output_modalities: 'text', limit: 100 } },
-    }),
-  )
+  const models = useQuery(textModelsOptions)
   const ids = (models.data?.data ?? []).map(({ id }) => id)
   const server = new URL('.', document.baseURI).href.replace(/\/$/, '')
   const snippets = listSnippets({ server, key: secret ?? placeholder, model })

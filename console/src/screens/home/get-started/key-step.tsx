@@ -2,10 +2,10 @@ import { Anchor, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import { useWorkspace } from '../../app/workspace.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { SecretOnce } from '../../components/secret-once.tsx'
+import { api } from '../../../api/client.ts'
+import { useWorkspace } from '../../../app/workspace.tsx'
+import { ErrorNotice } from '../../../components/error-notice.tsx'
+import { SecretOnce } from '../../../components/secret-once.tsx'
 
 interface KeyStepProps {
   hasKeys: boolean
