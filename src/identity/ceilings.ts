@@ -45,6 +45,17 @@ export const recordCeilings = {
   notification_rules: perOrganization(100, 'notification rules', 'notification_rules'),
   model_aliases: perOrganization(1000, 'model aliases', 'model_aliases'),
   routing_rules: perOrganization(100, 'routing rules', 'routing_rules'),
+  saved_views: {
+    defaultMax: 200,
+    noun: 'saved views',
+    owner: 'member or key',
+    table: 'saved_views',
+    column: 'creator',
+  },
+  shared_views: {
+    ...perOrganization(1000, 'shared views', 'saved_views'),
+    except: { column: 'visibility', value: 'private' },
+  },
   byok_keys: { ...perWorkspace(1000, 'BYOK keys', 'byok_keys'), hasSoftDelete: true },
   files: perWorkspace(10_000, 'files', 'files'),
   conversations: perWorkspace(50_000, 'conversations', 'conversations'),

@@ -51,6 +51,44 @@ describeInChromium('Finding a request in the console', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 
+  test('fields and records are completed by name, and times stay relative', async () => {
+    const { managementKey } = server.own
+    const created = await server.call('POST', '/keys', {
+      key: managementKey,
+      body: { name: 'checkout, new' },
+    })
+    const messages = [{ role: 'user', content: 'Where is my order?' }]
+    await server.call('POST', '/chat/completions', {
+      key: created.body.key,
+      body: { model: 'sandbox/echo', messages, user: 'customer-42' },
+    })
+    const person = await Person.arrive(server, chromium())
+    await person.signIn(server.own.owner.id)
+    const { page } = person
+    await person.open('/requests')
+    await person.waitUntilLoaded()
+    const field = page.getByLabel('Search requests')
+    const links = page.getByRole('link', { name: /^Request gen-/ })
+    await links.nth(3).waitFor()
+    const choose = async (typed: string, option: RegExp) => {
+      await field.fill(typed)
+      await page.getByRole('option', { name: option }).click()
+    }
+    await choose('ke', /^key:/)
+    expect(await field.inputValue()).toBe('key:')
+    await choose('key:check', /^checkout, new/)
+    await page.getByRole('button', { name: /^Remove the filter key:/ }).waitFor()
+    await links.nth(1).waitFor({ state: 'detached' })
+    await choose('user:', /^customer-42/)
+    await choose('after:', /^24h/)
+    await page.waitForURL((url) => url.searchParams.get('from') === '24h')
+    await choose('-member:', new RegExp(server.own.owner.email))
+    await page.waitForURL((url) => url.searchParams.get('user_id') === `!${server.own.owner.id}`)
+    await page.getByRole('button', { name: /^Remove the filter member:not / }).waitFor()
+    await page.getByText('No request matches').waitFor()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
   test('what cannot be read is said at the field', async () => {
     const person = await Person.arrive(server, chromium())
     await person.signIn(server.own.owner.id)

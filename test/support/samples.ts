@@ -335,6 +335,17 @@ async function createRoutingRulePath({ workspace }: Tenant, call: TenantCall): P
   return `/routing-rules/${(await call('POST', '/routing-rules', { body })).body.data.id}`
 }
 
+async function createSavedViewPath(call: TenantCall): Promise<string> {
+  return `/saved-views/${(await call('POST', '/saved-views', { body: sampleView })).body.data.id}`
+}
+
+const sampleView = {
+  screen: 'requests',
+  name: 'Failures',
+  search: { status: 'failed' },
+  visibility: 'organization',
+}
+
 const rejectingRule = { when: 'model == "sample/nothing"', then: { reject: { message: 'Not this one.' } } }
 
 async function createBudget(call: TenantCall): Promise<Sample> {
@@ -935,6 +946,10 @@ export const samples: Record<string, SampleFactory> = {
   updateRoutingRule: async (tenant, call) =>
     ownedSample(await createRoutingRulePath(tenant, call), { enabled: false }),
   deleteRoutingRule: async (tenant, call) => ownedSample(await createRoutingRulePath(tenant, call)),
+  listSavedViews: fixedSample('/saved-views'),
+  createSavedView: fixedSample('/saved-views', sampleView),
+  updateSavedView: async (_, call) => ownedSample(await createSavedViewPath(call), { name: 'All failures' }),
+  deleteSavedView: async (_, call) => ownedSample(await createSavedViewPath(call)),
   listCatalogueProviders: fixedSample('/catalogue/providers'),
   getCatalogueProvider: fixedSample('/catalogue/providers/sandbox'),
   putCatalogueProvider: async () => ({

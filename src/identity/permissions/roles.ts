@@ -28,7 +28,15 @@ export const organizationRoles = {
     id: 'org:member',
     name: 'Member',
     description: 'May sign in and see models. Other permissions come from workspaces and further roles.',
-    permissions: ['identity:read', 'account:read', 'account:write', 'models:read', 'datasets:read'],
+    permissions: [
+      'identity:read',
+      'account:read',
+      'account:write',
+      'models:read',
+      'datasets:read',
+      'saved_views:read',
+      'saved_views:write',
+    ],
     ownPermissions: [],
   },
 } as const satisfies Record<string, Role>
@@ -56,6 +64,7 @@ export const workspaceRoles = {
       'videos:write',
       'workspaces:read',
       'presets:read',
+      'shared_views:write',
     ],
     ownPermissions: [
       'keys:read',

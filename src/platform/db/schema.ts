@@ -105,6 +105,7 @@ export interface Schema {
   catalogue_edits: CatalogEditTable
   model_aliases: ModelAliasTable
   routing_rules: RoutingRuleTable
+  saved_views: SavedViewTable
   model_lists: ModelListTable
   model_list_changes: ModelListChangeTable
   daily_requests: DailyRequestTable
@@ -1619,6 +1620,23 @@ export interface RoutingRuleTable {
   condition: string
   /** What is done with a request that meets it, in JSON. */
   action: string
+  created_at: string
+  updated_at: string
+}
+
+/** The search of a screen of the console, by name. */
+export interface SavedViewTable {
+  id: string
+  organization_id: string
+  /** Set if the view is shared with a workspace. */
+  workspace_id: string | null
+  visibility: 'private' | 'workspace' | 'organization'
+  /** `member <id>` or `key <id>`. */
+  creator: string
+  screen: string
+  name: string
+  /** The query of the address, in JSON. */
+  search: string
   created_at: string
   updated_at: string
 }

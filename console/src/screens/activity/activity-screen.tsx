@@ -5,6 +5,7 @@ import { memo } from 'react'
 import { callOf } from '../../api/call.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
+import { SavedViews } from '../../components/saved-views.tsx'
 import { ActiveFilters, Controls } from './controls.tsx'
 import { dimensionOf, filterNames, nounOf } from './dimensions.ts'
 import { ExportMenu } from './export-menu.tsx'
@@ -33,6 +34,7 @@ function ActivityScreen() {
       calls={callsOf(view)}
       actions={
         <>
+          <SavedViews screen="activity" />
           <Button size="xs" variant="default" onClick={view.refresh}>
             Refresh
           </Button>

@@ -6,6 +6,7 @@ import { useCursorPages } from '../../api/use-cursor-pages.ts'
 import { CursorList } from '../../components/cursor-list.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
+import { SavedViews } from '../../components/saved-views.tsx'
 import { EntryList } from './entry-list.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import type { AuditFilters } from './filters.ts'
@@ -29,6 +30,7 @@ function AuditScreen() {
       calls={[callOf(options)]}
       actions={
         <>
+          <SavedViews screen="audit" />
           <Button component={Link} to="/audit/destinations" variant="default" size="xs">
             Destinations
           </Button>

@@ -11,6 +11,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { SavedViews } from '../../components/saved-views.tsx'
 import { NothingFound, SearchField } from '../../components/search-field.tsx'
 import { CreateKey } from './create-key.tsx'
 import { KeyTable } from './key-table.tsx'
@@ -45,7 +46,12 @@ function KeysScreen() {
       description="Applications send a key with every request. It says who pays, how much they may spend, and what is allowed."
       scope="listed"
       calls={[callOf(options)]}
-      actions={create}
+      actions={
+        <>
+          <SavedViews screen="keys" />
+          {create}
+        </>
+      }
     >
       <Group gap="md">
         <SearchField

@@ -11,6 +11,7 @@ import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
+import { SavedViews } from '../../components/saved-views.tsx'
 import { NothingFound, SearchField } from '../../components/search-field.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { nameOfPerson } from '../../format/person.ts'
@@ -37,9 +38,12 @@ function MembersScreen() {
       description="The people of your organization, and who is invited. What somebody may do comes from their roles and workspaces."
       calls={[callOf(options), ...(readsAll ? [callOf(invitationsOptions(0))] : [])]}
       actions={
-        mayDoEverywhere(session, 'members:write') && (
-          <DialogButton label="Invite a person">{(close) => <InviteDialog onClose={close} />}</DialogButton>
-        )
+        <>
+          <SavedViews screen="members" />
+          {mayDoEverywhere(session, 'members:write') && (
+            <DialogButton label="Invite a person">{(close) => <InviteDialog onClose={close} />}</DialogButton>
+          )}
+        </>
       }
     >
       <SearchField

@@ -21,6 +21,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { modelsOf } from '../../components/model-picker.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { SavedViews } from '../../components/saved-views.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { formatCompact, formatCount } from '../../format/number.ts'
 import { AddModel } from './add-model.tsx'
@@ -40,7 +41,12 @@ function ModelsScreen() {
       title="Models"
       description="What you can use here, and for how much. Prices are in dollars per million tokens."
       calls={[callOf(options), callOf(providersOptions)]}
-      actions={<CatalogActions />}
+      actions={
+        <>
+          <SavedViews screen="models" />
+          <CatalogActions />
+        </>
+      }
     >
       <Filters filters={filters} />
       <QueryView query={query}>

@@ -1,15 +1,16 @@
-import { Button, Group, SegmentedControl, Select, Stack, TextInput } from '@mantine/core'
-import { useState } from 'react'
+import { SegmentedControl, Select } from '@mantine/core'
 import { useWorkspace } from '../../app/workspace.tsx'
-import { useWorkspaceNames } from '../../components/use-workspaces.ts'
-import { fieldNames, listChips, parseQuery } from './query.ts'
+import { FilterBar } from '../../components/filter-input.tsx'
+import { listChips } from '../../components/filter-query.ts'
+import { useRecordNames } from '../../components/use-record-names.ts'
+import { findProblem, requestFields, workspaceField } from './query.ts'
 import {
   defaultPeriod,
-  type FilterName,
   hasOwnRange,
   type Period,
   periods,
   type RequestSearch,
+  readSearch,
   statuses,
 } from './search.ts'
 
@@ -22,120 +23,49 @@ interface FiltersProps {
 
 /** One field for all filters; those that are set are chips. */
 export function Filters({ search, onChange }: FiltersProps) {
-  return (
-    <Stack gap="xs">
-      <Group gap="xs" align="flex-start">
-        <SearchField search={search} onChange={onChange} />
-        <SegmentedControl
-          size="xs"
-          aria-label="Period"
-          data={Object.keys(periods)}
-          value={hasOwnRange(search) ? '' : (search.period ?? defaultPeriod)}
-          onChange={(period) => {
-            const { from: _from, to: _to, ...filters } = search
-            onChange({ ...filters, period: period as Period })
-          }}
-        />
-        <Select
-          size="xs"
-          w={130}
-          aria-label="Status"
-          placeholder="Any status"
-          clearable
-          data={statusChoices}
-          value={search.status ?? null}
-          onChange={(status) => onChange(replace(search, 'status', status ?? ''))}
-        />
-      </Group>
-      <Chips search={search} onChange={onChange} />
-    </Stack>
-  )
-}
-
-function SearchField({ search, onChange }: FiltersProps) {
-  const [draft, setDraft] = useState('')
-  const [problem, setProblem] = useState<string | null>(null)
-  const submit = () => {
-    const parsed = parseQuery(draft)
-    setProblem(parsed.problem)
-    if (parsed.problem !== null || draft.trim() === '') return
-    setDraft('')
-    onChange({ ...search, ...parsed.filters })
+  const { id: menuWorkspace } = useWorkspace()
+  // The workspace of the menu takes precedence.
+  const values = requestFields.values.filter((field) => menuWorkspace === null || field !== workspaceField)
+  const fields = { ...requestFields, values }
+  const { period, ...filters } = search
+  const nameOf = useRecordNames(filters, values)
+  const change = (added: Readonly<Record<string, string>>) => {
+    const problem = findProblem(added)
+    if (problem === null) onChange(readSearch({ ...search, ...added }))
+    return problem
   }
+  const remove = (name: string) => onChange(readSearch({ ...search, [name]: undefined }))
   return (
-    <form
-      style={{ flex: '1 1 320px' }}
-      onSubmit={(event) => {
-        event.preventDefault()
-        submit()
-      }}
+    <FilterBar
+      label="Search requests"
+      placeholder='model:claude status:error cost>0.01 after:2h "text in the prompt"'
+      fields={fields}
+      filters={filters}
+      chips={listChips(filters, fields, nameOf)}
+      onFilter={change}
+      onRemove={remove}
+      onClear={() => onChange({ ...(period && { period }) })}
     >
-      <TextInput
+      <SegmentedControl
         size="xs"
-        type="search"
-        aria-label="Search requests"
-        placeholder='model:claude status:error cost>0.01 latency>5s "text in the prompt"'
-        value={draft}
-        error={problem}
-        list="request-search-fields"
-        onChange={(event) => {
-          setDraft(event.currentTarget.value)
-          setProblem(null)
+        aria-label="Period"
+        data={Object.keys(periods)}
+        value={hasOwnRange(search) ? '' : (period ?? defaultPeriod)}
+        onChange={(next) => {
+          const { from: _from, to: _to, ...others } = search
+          onChange({ ...others, period: next as Period })
         }}
       />
-      <datalist id="request-search-fields">
-        {listCompletions(draft).map((text) => (
-          <option key={text} value={text} />
-        ))}
-      </datalist>
-    </form>
+      <Select
+        size="xs"
+        w={130}
+        aria-label="Status"
+        placeholder="Any status"
+        clearable
+        data={statusChoices}
+        value={search.status ?? null}
+        onChange={(status) => (status === null ? remove('status') : change({ status }))}
+      />
+    </FilterBar>
   )
-}
-
-/** Completes the name of a field that is being typed. */
-function listCompletions(draft: string): string[] {
-  const at = draft.lastIndexOf(' ') + 1
-  const typed = draft.slice(at)
-  const names = [...fieldNames.map((name) => `${name}:`), 'cost>', 'latency>']
-  return names.filter((name) => name.startsWith(typed)).map((name) => draft.slice(0, at) + name)
-}
-
-function Chips({ search, onChange }: FiltersProps) {
-  const { id: menuWorkspace } = useWorkspace()
-  const workspaceOf = useWorkspaceNames([search.workspace_id ?? null])
-  const chips = listChips(search)
-  if (search.workspace_id !== undefined && menuWorkspace === null)
-    chips.push({ name: 'workspace_id', text: `workspace:${workspaceOf(search.workspace_id)}` })
-  if (chips.length === 0) return null
-  return (
-    <Group gap={6} role="group" aria-label="Filters">
-      {chips.map(({ name, text }) => (
-        <Button
-          key={name}
-          size="compact-xs"
-          variant="light"
-          aria-label={`Remove the filter ${text}`}
-          onClick={() => onChange(replace(search, name, ''))}
-        >
-          {shorten(text)} ×
-        </Button>
-      ))}
-      <Button
-        size="compact-xs"
-        variant="subtle"
-        onClick={() => onChange({ ...(search.period && { period: search.period }) })}
-      >
-        Clear all
-      </Button>
-    </Group>
-  )
-}
-
-function replace(search: RequestSearch, name: FilterName, value: string): RequestSearch {
-  const { [name]: _, ...rest } = search
-  return value === '' ? rest : { ...rest, [name]: value }
-}
-
-function shorten(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 32)}…` : text
 }

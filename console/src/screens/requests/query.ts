@@ -1,83 +1,80 @@
-import { escapeFilterValue } from '../../components/filter-value.ts'
-import { type FilterName, isValidFilter, type RequestSearch } from './search.ts'
+import type { CompletedField } from '../../components/filter-input.tsx'
+import {
+  type BoundField,
+  type FilterFields,
+  listChips as listFilterChips,
+  type ParsedFilters,
+  parseFilters,
+} from '../../components/filter-query.ts'
+import { type FilterName, isValidFilter, type RequestSearch, statuses } from './search.ts'
 
-/** The names of fields in the search field, and the filters that they set. */
-const fields: Readonly<Record<string, FilterName>> = {
-  model: 'model',
-  provider: 'provider',
-  status: 'status',
-  error: 'error_code',
-  key: 'key',
-  user: 'external_user',
-  tag: 'tag',
-  session: 'session_id',
-  app: 'app',
-  format: 'format',
-  member: 'user_id',
-  id: 'id',
-  request: 'request_id',
-  upstream: 'upstream_id',
+const formats = ['chat', 'responses', 'messages', 'completions', 'embeddings', 'gemini', 'images', 'rerank']
+
+const memberField: CompletedField = {
+  ...{ name: 'member', parameter: 'user_id', source: 'member' },
+  ...{ isList: true, hint: 'Creator of the key', idPattern: /^user_\w+$/ },
 }
 
-export const fieldNames = Object.keys(fields)
-
-/** A part of the search field that is shown as one. */
-export interface Chip {
-  text: string
-  name: FilterName
+export const workspaceField: CompletedField = {
+  ...{ name: 'workspace', parameter: 'workspace_id', source: 'workspace' },
+  ...{ isList: true, hint: 'Workspace of the key', idPattern: /^[0-9a-f-]{36}$/ },
 }
 
-/** What was typed, as filters; `problem` says what could not be read. */
-export interface ParsedQuery {
-  filters: RequestSearch
-  problem: string | null
-}
+const values: CompletedField[] = [
+  {
+    ...{ name: 'model', parameter: 'model', isList: true, source: 'model', hint: 'Requested or served' },
+    encode: toModelPattern,
+  },
+  { name: 'provider', parameter: 'provider', isList: true, source: 'provider', hint: 'Slug or name' },
+  {
+    ...{ name: 'status', parameter: 'status', isList: true, hint: 'Outcome or HTTP status' },
+    suggestions: ['error', ...statuses, '429', '500'],
+  },
+  { name: 'error', parameter: 'error_code', isList: true, hint: 'Reason of the error' },
+  { name: 'key', parameter: 'key', isList: true, source: 'key', hint: 'Name of an API key' },
+  { name: 'user', parameter: 'external_user', isList: true, source: 'end_user', hint: 'End user' },
+  { name: 'tag', parameter: 'tag', isList: true, source: 'tag', hint: 'name=value, a name or a value' },
+  { name: 'session', parameter: 'session_id', isList: true, hint: 'Conversation or agent run' },
+  { name: 'app', parameter: 'app', isList: true, hint: 'Title or address of an app' },
+  { name: 'format', parameter: 'format', isList: true, hint: 'API of the client', suggestions: formats },
+  memberField,
+  workspaceField,
+  { name: 'after', parameter: 'from', isTime: true, source: 'time', hint: 'Start, such as 2h' },
+  { name: 'before', parameter: 'to', isTime: true, source: 'time', hint: 'End, such as yesterday' },
+  { name: 'id', parameter: 'id', hint: 'Generation id' },
+  { name: 'request', parameter: 'request_id', hint: 'X-Request-Id' },
+  { name: 'upstream', parameter: 'upstream_id', hint: 'Id of the provider' },
+]
 
-const tokenPattern = /(-?)([a-z]+)(:|>=?|<=?)("(?:[^"\\]|\\.)*"|\S+)|"[^"]*"?|\S+/gi
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, min: 60_000 }
 
-/** Reads `model:claude -key:checkout cost>0.01 latency>5s "text in the prompt"`. Whatever is no field is text. */
-export function parseQuery(text: string): ParsedQuery {
-  const filters: RequestSearch = {}
-  const words: string[] = []
-  for (const match of text.matchAll(tokenPattern)) {
-    const [token, minus, field, operator, raw] = match
-    if (field === undefined || operator === undefined || raw === undefined) {
-      words.push(idFilter(token, filters) ? '' : token)
-      continue
-    }
-    const problem =
-      operator === ':'
-        ? addValue(filters, minus === '-', field, unquote(raw))
-        : addBound(filters, field, operator, raw)
-    if (problem !== null) return { filters, problem }
-  }
-  const found = words.filter((word) => word !== '').join(' ')
-  if (found !== '') filters.text = found
-  const invalid = (Object.keys(filters) as (keyof RequestSearch)[]).find(
-    (name) => name !== 'period' && !isValidFilter(name, filters[name] ?? ''),
-  )
-  return { filters, problem: invalid === undefined ? null : `“${filters[invalid]}” cannot be searched for.` }
+const bounds: BoundField[] = [
+  {
+    ...{ name: 'cost', min: 'min_cost', max: 'max_cost', unit: '$', example: 'cost>0.01' },
+    read: (text) => /^\$?(\d{1,9}(?:\.\d{1,9})?)$/.exec(text)?.[1] ?? null,
+  },
+  {
+    ...{ name: 'latency', min: 'min_latency', max: 'max_latency', unit: ' ms', example: 'latency>5s' },
+    read: readDuration,
+  },
+]
+
+export const requestFields = {
+  values,
+  bounds,
+  text: 'text',
+  findId: (word) => (/^gen-[\w-]{6,}$/.test(word) ? { parameter: 'id', value: word } : null),
+} satisfies FilterFields
+
+/** Reads what was typed; `problem` also names values that the API would refuse. */
+export function parseQuery(text: string): ParsedFilters {
+  const parsed = parseFilters(text, requestFields)
+  return parsed.problem === null ? { ...parsed, problem: findProblem(parsed.filters) } : parsed
 }
 
-/** A pasted id finds its request. */
-function idFilter(token: string, filters: RequestSearch): boolean {
-  if (!/^gen-[\w-]{6,}$/.test(token)) return false
-  filters.id = token
-  return true
-}
-
-function unquote(raw: string): string {
-  return raw.startsWith('"') ? raw.slice(1, -1).replace(/\\(.)/g, '$1') : raw
-}
-
-function addValue(filters: RequestSearch, isExcluded: boolean, field: string, value: string): string | null {
-  const name = fields[field.toLowerCase()]
-  if (!name) return `There is no field “${field}”. Fields: ${fieldNames.join(', ')}, cost, latency.`
-  if (value === '') return `“${field}:” needs a value.`
-  const item = (isExcluded ? '!' : '') + escapeFilterValue(name === 'model' ? toModelPattern(value) : value)
-  filters[name] = filters[name] === undefined ? item : `${filters[name]},${item}`
-  return null
+export function findProblem(filters: Readonly<Record<string, string>>): string | null {
+  const invalid = Object.entries(filters).find(([name, value]) => !isValidFilter(name as FilterName, value))
+  return invalid ? `“${invalid[1]}” cannot be searched for.` : null
 }
 
 /** A part of a name finds the model: only a whole id has a slash. */
@@ -85,38 +82,13 @@ function toModelPattern(value: string): string {
   return value.includes('/') || value.includes('*') ? value : `*${value}*`
 }
 
-function addBound(filters: RequestSearch, field: string, operator: string, raw: string): string | null {
-  const isLower = operator.startsWith('>')
-  if (field.toLowerCase() === 'cost') {
-    const amount = /^\$?(\d{1,9}(?:\.\d{1,9})?)$/.exec(raw)?.[1]
-    if (amount === undefined) return `“${raw}” is not an amount. Example: cost>0.01`
-    filters[isLower ? 'min_cost' : 'max_cost'] = amount
-    return null
-  }
-  if (field.toLowerCase() !== 'latency') return `Only cost and latency can be compared, not “${field}”.`
-  const [, digits = '', unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|min|m)?$/i.exec(raw) ?? []
+function readDuration(text: string): string | null {
+  const [, digits = '', unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|min|m)?$/i.exec(text) ?? []
   const factor = units[unit.toLowerCase()]
-  if (digits === '' || factor === undefined) return `“${raw}” is not a duration. Example: latency>5s`
-  filters[isLower ? 'min_latency' : 'max_latency'] = String(Math.round(Number(digits) * factor))
-  return null
+  return digits === '' || factor === undefined ? null : String(Math.round(Number(digits) * factor))
 }
 
 /** The chips of the filters that are set: each is removed as a whole. */
-export function listChips(search: RequestSearch): Chip[] {
-  const shown = Object.entries(fields).map(([field, name]) => ({ field: `${field}:`, name }))
-  const bounds: { field: string; name: FilterName; unit?: string }[] = [
-    { field: 'cost≥$', name: 'min_cost' },
-    { field: 'cost≤$', name: 'max_cost' },
-    { field: 'latency≥', name: 'min_latency', unit: ' ms' },
-    { field: 'latency≤', name: 'max_latency', unit: ' ms' },
-    { field: 'from ', name: 'from' },
-    { field: 'to ', name: 'to' },
-    { field: '', name: 'text' },
-  ]
-  return [...shown, ...bounds.map(({ unit = '', ...rest }) => ({ ...rest, unit }))].flatMap((chip) => {
-    const value = search[chip.name]
-    return value === undefined
-      ? []
-      : [{ name: chip.name, text: chip.field + value + ('unit' in chip ? chip.unit : '') }]
-  })
+export function listChips({ period: _, ...filters }: RequestSearch) {
+  return listFilterChips({ ...filters }, requestFields)
 }

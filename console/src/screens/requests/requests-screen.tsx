@@ -11,6 +11,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { SavedViews } from '../../components/saved-views.tsx'
 import { Time } from '../../components/time.tsx'
 import { ColumnMenu } from './column-menu.tsx'
 import { defaultVisibility } from './columns.tsx'
@@ -20,7 +21,6 @@ import { Filters } from './filters.tsx'
 import { bucketsOf, histogramQuery } from './histogram.ts'
 import { HistogramView } from './histogram-view.tsx'
 import { RequestTable } from './request-table.tsx'
-import { SavedViews } from './saved-views.tsx'
 import { filterNames, queryOf, type RequestSearch } from './search.ts'
 import { useLiveTail } from './use-live-tail.ts'
 import { type ListQuery, pageSize, useRequests } from './use-requests.ts'
@@ -56,7 +56,7 @@ function RequestsScreen() {
       calls={calls}
       actions={
         <>
-          <SavedViews search={chosen} onOpen={setSearch} />
+          <SavedViews screen="requests" />
           <ExportButton query={query} />
         </>
       }

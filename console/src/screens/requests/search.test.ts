@@ -31,5 +31,8 @@ test('all time has no start', () => {
 test('a range of another screen takes the place of the period', () => {
   const range = { from: '2026-11-01T00:00:00Z', to: '2026-11-02T00:00:00Z' }
   expect(queryOf(readSearch({ ...range, model: 'a/b' }), 0)).toEqual({ ...range, model: 'a/b' })
-  expect(readSearch({ from: 'yesterday' })).toEqual({})
+  expect(readSearch({ from: 'someday' })).toEqual({})
+  expect(queryOf({ from: '2h' }, Date.parse('2026-11-16T12:00:00Z'))).toEqual({
+    from: '2026-11-16T10:00:00.000Z',
+  })
 })

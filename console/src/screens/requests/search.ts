@@ -1,3 +1,5 @@
+import { resolveTimeFilter } from '../../components/filter-time.ts'
+
 /** The filters of the list. They are kept in the address, with the names that the API has. */
 export interface RequestSearch {
   period?: Period
@@ -33,10 +35,13 @@ export const defaultPeriod: Period = '24h'
 
 export const statuses = ['completed', 'failed', 'cancelled', 'refused'] as const
 
+/** Relative ones are resolved when the list is read. */
+const timePattern = /^(\d{1,4}[mhdw]|now|today|yesterday|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z)$/
+
 /** Accepted by the API: anything else in an address is left out. */
 const patterns: Record<Exclude<keyof RequestSearch, 'period'>, RegExp> = {
-  from: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/,
-  to: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/,
+  from: timePattern,
+  to: timePattern,
   model: /^.{1,256}$/,
   provider: /^.{1,256}$/,
   key: /^.{1,256}$/,
@@ -99,7 +104,14 @@ export function hasOwnRange({ from, to }: RequestSearch): boolean {
 
 /** The parameters of `GET /generations`. */
 export function queryOf({ period = defaultPeriod, ...filters }: RequestSearch, now: number) {
-  if (hasOwnRange(filters)) return filters
+  if (hasOwnRange(filters)) {
+    const { from, to, ...others } = filters
+    return {
+      ...others,
+      ...(from !== undefined && { from: resolveTimeFilter(from, now) }),
+      ...(to !== undefined && { to: resolveTimeFilter(to, now) }),
+    }
+  }
   const from = startOf(period, now)
   return { ...filters, ...(from !== null && { from }) }
 }

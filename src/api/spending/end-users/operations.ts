@@ -14,7 +14,7 @@ import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
 import { lineField } from '../../../platform/validation/name-schema.ts'
-import { pageQuery } from '../../../platform/validation/query-params.ts'
+import { pageQuery, searchText } from '../../../platform/validation/query-params.ts'
 import { utcTimestamp } from '../../../platform/validation/time-schema.ts'
 import { endUserParam, erasureOperations, tag } from './erasures.ts'
 import { type EndUserUsage, listDays, listUsage, type Period } from './usage.ts'
@@ -53,12 +53,17 @@ const listEndUsers = defineOperation({
   summary: 'Lists the end users with requests in a period, the largest spending first.',
   permission: 'activity:read',
   scope: 'organization',
-  query: pageQuery.extend(periodFields),
+  query: pageQuery.extend({
+    ...periodFields,
+    q: searchText.optional().describe('Those with this text in their name.'),
+  }),
   errors: [408],
   response: z.strictObject({ data: z.array(endUserRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
     const period = resolvePeriod(gateway, query)
-    const all = await listUsage(gateway, caller.organizationId, period)
+    const typed = query.q?.toLowerCase()
+    const usage = await listUsage(gateway, caller.organizationId, period)
+    const all = typed === undefined ? usage : usage.filter(({ name }) => name.toLowerCase().includes(typed))
     const page = all.slice(query.offset, query.offset + query.limit)
     return {
       data: await toRecords(gateway, caller.organizationId, period, page),

@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { nameField } from '../../../platform/validation/name-schema.ts'
+import type { SavedViewRow } from './store.ts'
+
+/** Screens of the console that keep their search in the address. */
+const screens = ['requests', 'activity', 'keys', 'members', 'models', 'audit'] as const
+
+export const screenField = z.enum(screens)
+const visibilityField = z.enum(['private', 'workspace', 'organization'])
+
+const maxParameters = 40
+const maxSearchLength = 4000
+
+const search = z
+  .record(
+    z.string().regex(/^[a-z][a-z0-9_]{0,39}$/i, 'must be the name of a parameter'),
+    z.string().max(2000),
+  )
+  .refine(
+    (values) => Object.keys(values).length <= maxParameters,
+    `must have at most ${maxParameters} values`,
+  )
+  .refine(
+    (values) => JSON.stringify(values).length <= maxSearchLength,
+    `must be at most ${maxSearchLength} characters`,
+  )
+  .describe('The parameters in the address of the screen, such as `{"status": "failed", "period": "7d"}`.')
+
+const place = {
+  visibility: visibilityField
+    .optional()
+    .describe(
+      'Who sees it: only its creator (the default), the members of a workspace, or everyone in the organization. Sharing requires the permission `shared_views:write` there.',
+    ),
+  workspace_id: z.uuid().optional().describe('The workspace of the visibility `workspace`.'),
+}
+
+const draftFields = z.strictObject({ screen: screenField, name: nameField(60), search, ...place })
+
+export interface ViewPlace {
+  visibility?: SavedViewRow['visibility'] | undefined
+  workspace_id?: string | undefined
+}
+
+function hasMatchingWorkspace(body: ViewPlace): boolean {
+  return (body.visibility === 'workspace') === (body.workspace_id !== undefined)
+}
+
+const workspaceProblem = {
+  path: ['workspace_id'],
+  message: 'must be sent with the visibility "workspace", and only with it',
+}
+
+export const createViewBody = draftFields.refine(hasMatchingWorkspace, workspaceProblem)
+
+export const updateViewBody = draftFields
+  .omit({ screen: true })
+  .partial()
+  .refine(hasMatchingWorkspace, workspaceProblem)
+
+export const savedView = z
+  .strictObject({
+    id: z.uuid(),
+    screen: screenField,
+    name: z.string(),
+    search: z.record(z.string(), z.string()),
+    visibility: visibilityField,
+    workspace_id: z.uuid().nullable(),
+    created_by: z.string().nullable().describe('The member who created it; null for an API key.'),
+    is_own: z.boolean().describe('Whether the caller created it.'),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'SavedView' })
+
+export function toSavedView(row: SavedViewRow, caller: string): z.output<typeof savedView> {
+  const { organization_id: _organization, creator, screen, search: encoded, ...rest } = row
+  const [type, id = null] = creator.split(' ')
+  return {
+    ...rest,
+    screen: screen as (typeof screens)[number],
+    search: JSON.parse(encoded),
+    created_by: type === 'member' ? id : null,
+    is_own: creator === caller,
+  }
+}
