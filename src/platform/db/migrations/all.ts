@@ -70,6 +70,7 @@ import { promptCaching } from './081-prompt-caching.ts'
 import { semanticCache } from './082-semantic-cache.ts'
 import { settingsLimits } from './083-settings-limits.ts'
 import { contentSearch } from './084-content-search.ts'
+import { openingSpend } from './087-opening-spend.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -146,4 +147,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '082-semantic-cache': semanticCache,
   '083-settings-limits': settingsLimits,
   '084-content-search': contentSearch,
+  '087-opening-spend': openingSpend,
 }
