@@ -28,6 +28,8 @@ export const orgFlag = [
 export interface CommandResult {
   value: unknown
   text: string
+  /** Other than 0 if the command has found something wrong, which its result describes. */
+  exitCode?: number
 }
 
 /** Opens the gateway, runs the command and prints its result. */
@@ -116,7 +118,9 @@ export function parseTime(text: string): string {
 
 const maxFileBytes = 64 * 1024 * 1024
 
+/** `-` is standard input. */
 export async function readTextFile(path: string): Promise<string> {
+  if (path === '-') return Bun.stdin.text()
   const file = Bun.file(path)
   if (!(await file.exists())) throw new UsageError(`The file ${path} does not exist.`)
   if (file.size > maxFileBytes) throw new UsageError(`The file is larger than ${maxFileBytes / 2 ** 20} MiB.`)
@@ -124,7 +128,8 @@ export async function readTextFile(path: string): Promise<string> {
 }
 
 /** Names come from API clients: control characters could send escape sequences to the terminal. */
-export function printResult({ value, text }: CommandResult, json: boolean): void {
+export function printResult({ value, text, exitCode }: CommandResult, json: boolean): void {
+  if (exitCode !== undefined) process.exitCode = exitCode
   const plain = text.replace(/(?!\n)\p{Cc}/gu, '?')
   process.stdout.write(`${json ? JSON.stringify(value) : plain}\n`)
 }

@@ -18,6 +18,7 @@ import {
   transactAsCommand,
   UsageError,
 } from './command.ts'
+import { importKeysCommand } from './import/keys.ts'
 
 interface KeyOptions extends OrgOption {
   name: string
@@ -31,7 +32,7 @@ interface KeyOptions extends OrgOption {
 }
 
 export function keysCommand(run: CommandRunner): Command {
-  const keys = new Command('keys').description('create, list and revoke API keys')
+  const keys = new Command('keys').description('create, list, revoke and import API keys')
   keys
     .command('create')
     .description('create a key and print it (it is shown only once)')
@@ -60,6 +61,7 @@ export function keysCommand(run: CommandRunner): Command {
     .argument('<hash>', 'hash of the key, or a prefix of at least 8 characters', parseHash)
     .option(...orgFlag)
     .action((hash: string, options: OrgOption) => run((gateway) => runRevoke(gateway, hash, options)))
+  keys.addCommand(importKeysCommand(run))
   return keys
 }
 

@@ -27,6 +27,7 @@ export interface NewKey {
   limitReset?: LimitReset | null
   includeByokInLimit?: boolean
   expiresAt?: string | null
+  disabled?: boolean
   externalUser?: string | null
   externalSecret?: string | null
   /** The tier whose limits apply to it. */
@@ -51,7 +52,7 @@ function newSecret(): string {
 }
 
 /** Formats a label: enough to recognize a key, far too little to guess it. */
-function formatLabel(secret: string): string {
+export function formatLabel(secret: string): string {
   if (!secret.startsWith(keyPrefix)) return `${secret.slice(0, 3)}...`
   return `${secret.slice(0, keyPrefix.length + 3)}...${secret.slice(-3)}`
 }
@@ -72,21 +73,34 @@ export async function createKey(
   }
   if (input.externalSecret) await rejectKnownSecret(db, input.externalSecret)
   const secret = input.secret ?? newSecret()
+  const key = await insertKey(db, clock, input, { hash: sha256(secret), label: formatLabel(secret) })
+  return { key, secret }
+}
+
+/** The hash of a secret, and what is shown of it. */
+export type KeyCredential = Pick<ApiKey, 'hash' | 'label'>
+
+export async function insertKey(
+  tx: Db,
+  clock: Clock,
+  input: NewKey,
+  { hash, label }: KeyCredential,
+): Promise<ApiKey> {
   try {
-    const key = await db
+    return await tx
       .insertInto('api_keys')
       .values({
-        hash: sha256(secret),
+        hash,
         organization_id: input.organizationId,
         workspace_id: input.workspaceId,
         kind: input.kind,
         name: input.name,
-        label: formatLabel(secret),
+        label,
         creator_user_id: input.creatorUserId ?? null,
         limit_nanos: input.limit ?? null,
         limit_reset: input.limitReset ?? null,
         include_byok_in_limit: input.includeByokInLimit ? 1 : 0,
-        disabled: 0,
+        disabled: input.disabled ? 1 : 0,
         expires_at: input.expiresAt ?? null,
         external_user: input.externalUser ?? null,
         external_hash: input.externalSecret ? sha256(input.externalSecret) : null,
@@ -102,7 +116,6 @@ export async function createKey(
       })
       .returningAll()
       .executeTakeFirstOrThrow()
-    return { key, secret }
   } catch (error) {
     if (isUniqueViolation(error)) throw gatewayError('conflict', 'A key with this secret already exists.')
     throw error

@@ -154,7 +154,7 @@ const checks: InvariantCheck[] = [
   createWindowCheck('month'),
   createComparison({
     invariant: 'I6',
-    statement: 'the usage of every key on every day equals the sum of its generations',
+    statement: 'the usage of every key on every day equals the sum of its generations and its opening spend',
     rows: sql`select subject || ' ' || day as subject, sum(metered_nanos) as left_nanos,
         sum(recorded_nanos) as right_nanos from (
         select subject, day, day_nanos as metered_nanos, 0 as recorded_nanos from meters
@@ -164,6 +164,7 @@ const checks: InvariantCheck[] = [
         union all select 'key:' || key_id, substr(created_at, 1, 10), 0, cost_nanos from generations
           where id in (select generation_id from unrolled_generations)
         union all select 'key:' || key_id, substr(created_at, 1, 10), 0, -previous_cost_nanos from ${reversedUsage}
+        union all select subject, day, 0, day_nanos from opening_spend where subject like 'key:%' and day is not null
       ) as both_sides group by subject, day`,
   }),
   ...createUsageChecks('key', sql`'key:' || key_id`, sql`1 = 1`),
@@ -213,6 +214,7 @@ function createUsageChecks(
       rolled: sql`usage_nanos`,
       unrolled: sql`cost_nanos`,
       previous: sql`previous_cost_nanos`,
+      opening: sql`amount_nanos`,
     },
     {
       name: 'BYOK usage',
@@ -220,12 +222,13 @@ function createUsageChecks(
       rolled: sql`byok_usage_nanos`,
       previous: sql`previous_byok_nanos`,
       unrolled: sql`case when is_byok = 1 then upstream_cost_nanos else 0 end`,
+      opening: sql`0`,
     },
   ]
-  return counters.map(({ name, metered, rolled, unrolled, previous }) =>
+  return counters.map(({ name, metered, rolled, unrolled, previous, opening }) =>
     createComparison({
       invariant: 'I6',
-      statement: `the ${name} of every ${kind} equals the sum of its generations`,
+      statement: `the ${name} of every ${kind} equals the sum of its generations and its opening spend`,
       rows: sql`select subject, sum(metered_nanos) as left_nanos, sum(recorded_nanos) as right_nanos from (
           select subject, ${metered} as metered_nanos, 0 as recorded_nanos from meters
             where subject like ${sql.lit(`${kind}:%`)}
@@ -233,6 +236,7 @@ function createUsageChecks(
           union all select ${subject}, 0, ${unrolled} from generations
             where ${condition} and id in (select generation_id from unrolled_generations)
           union all select ${subject}, 0, -${previous} from ${reversedUsage} where ${condition}
+          union all select subject, 0, ${opening} from opening_spend where subject like ${sql.lit(`${kind}:%`)}
         ) as both_sides group by subject`,
     }),
   )

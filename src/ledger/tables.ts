@@ -177,6 +177,22 @@ export function encodeMeter(meter: Meter, usedAt: string): unknown[] {
   ]
 }
 
+/** A new row of a meter that no engine has in memory. */
+export function toMeterRow(meter: Meter, usedAt: string | null): MeterTable {
+  const { subject, day, week, month, minute, spent, byok, held, heldByok } = meter
+  return {
+    ...{ subject, day, week, month, minute, used_at: usedAt },
+    ...{ free_day: meter.freeDay, free_minute: meter.freeMinute },
+    ...{ total_nanos: spent.total, day_nanos: spent.day, week_nanos: spent.week, month_nanos: spent.month },
+    ...{ byok_total_nanos: byok.total, byok_day_nanos: byok.day },
+    ...{ byok_week_nanos: byok.week, byok_month_nanos: byok.month },
+    ...{ held_total_nanos: held.total, held_day_nanos: held.day },
+    ...{ held_week_nanos: held.week, held_month_nanos: held.month },
+    ...{ held_byok_total_nanos: heldByok.total, held_byok_day_nanos: heldByok.day },
+    ...{ held_byok_week_nanos: heldByok.week, held_byok_month_nanos: heldByok.month },
+  }
+}
+
 function encodeTotals({ total, day, week, month }: WindowTotals): string[] {
   return [String(total), String(day), String(week), String(month)]
 }

@@ -530,6 +530,10 @@ export const samples: Record<string, SampleFactory> = {
   getCurrentKey: fixedSample('/key'),
   listKeys: fixedSample('/keys'),
   createKey: fixedSample('/keys', { name: 'sample', limit: 5 }),
+  importKeys: async () => ({
+    path: '/keys/import',
+    body: { keys: [{ hash: sha256(uniqueName('imported')), name: 'imported', limit: 5, spend: 1.5 }] },
+  }),
   getKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`),
   updateKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`, { name: 'renamed' }),
   rotateKey: async (_, call) =>

@@ -21,6 +21,7 @@ export interface Schema {
   nodes: NodeTable
   holds: HoldTable
   ledger_entries: LedgerEntryTable
+  opening_spend: OpeningSpendTable
   apps: AppTable
   auth_codes: AuthCodeTable
   signin_links: SignInLinkTable
@@ -622,6 +623,17 @@ export interface MeterDayTable {
   held_nanos: bigint
   held_byok_nanos: bigint
   free: number
+}
+
+/** What the subject of a meter had spent elsewhere when it was imported. Written once, with its meter. */
+export interface OpeningSpendTable {
+  subject: string
+  organization_id: string
+  amount_nanos: bigint
+  /** The day that the part in the present window of its limit counts on; null if there is no such part. */
+  day: string | null
+  day_nanos: bigint
+  created_at: string
 }
 
 /** A running process. */

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
+import { type DataRegion, dataRegions } from '../../../formats/vocabulary.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { type KeyLimitUse, listKeyLimits } from '../../../governance/limits/key-limits.ts'
+import { computeEffectivePolicy } from '../../../governance/policy/effective.ts'
+import { loadLayers } from '../../../governance/policy/store.ts'
 import { type ApiKey, findKey } from '../../../identity/keys.ts'
 import { assertWithinScope, type Scope } from '../../../identity/permissions/grant.ts'
 import { type KeyUsage, loadKeyUsage, zeroUsage } from '../../../ledger/usage.ts'
@@ -49,4 +52,9 @@ export async function loadUsage(gateway: Gateway, key: ApiKey): Promise<KeyUsage
 export async function loadKeyLimits(gateway: Gateway, key: ApiKey): Promise<KeyLimitUse[]> {
   if (key.kind !== 'inference') return []
   return listKeyLimits(gateway, key, await gateway.accounts.findContext(key), gateway.clock.now())
+}
+
+export async function resolveAllowedRegions(gateway: Gateway, key: ApiKey): Promise<DataRegion[]> {
+  const { values } = computeEffectivePolicy(await loadLayers(gateway.db, key)).allowed_data_regions
+  return dataRegions.filter((region) => values?.includes(region) ?? true)
 }

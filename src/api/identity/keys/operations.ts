@@ -2,11 +2,8 @@ import { z } from 'zod'
 import type { Caller } from '../../../access/caller.ts'
 import { coversAllWorkspaces, type ScopedRequest } from '../../../access/reachable-workspace.ts'
 import { transact } from '../../../access/transact.ts'
-import { type DataRegion, dataRegions } from '../../../formats/vocabulary.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { findDefaultTier, requireTier } from '../../../governance/limits/tier-store.ts'
-import { computeEffectivePolicy } from '../../../governance/policy/effective.ts'
-import { loadLayers } from '../../../governance/policy/store.ts'
 import { encodeTagRules } from '../../../governance/tags/rules.ts'
 import { tagRulesBody } from '../../../governance/tags/tag-schema.ts'
 import { defineOperation } from '../../../http/operation.ts'
@@ -35,7 +32,9 @@ import {
   loadUsage,
   requireChangeableKey,
   requireKey,
+  resolveAllowedRegions,
 } from './find.ts'
+import { importApiKeys } from './import.ts'
 import { priorityBody, resolveNewPriority, resolvePriority } from './priority.ts'
 import {
   currentKey,
@@ -53,7 +52,7 @@ import { isWorkspaceDeleted, listKeys, type VisibleKeys } from './store.ts'
 const tag = 'API Keys'
 const name = nameField(200)
 
-/** A secret chosen by a partner must not be guessable: long, and not a few repeated characters. */
+/** A secret chosen by a partner must not be guessable. */
 const partnerSecret = z
   .string()
   .min(32)
@@ -300,6 +299,7 @@ export const keyOperations = [
   getCurrentKey,
   listApiKeys,
   createApiKey,
+  importApiKeys,
   getKey,
   updateApiKey,
   rotateApiKey,
@@ -340,9 +340,4 @@ async function resolveCreator(
   if (requestedId === undefined || requestedId === null) return caller.userId
   if (await findMember(gateway.db, caller.organizationId, requestedId)) return requestedId
   throw invalidFieldError('creator_user_id', 'is not a member of the organization')
-}
-
-async function resolveAllowedRegions(gateway: Gateway, key: ApiKey): Promise<DataRegion[]> {
-  const { values } = computeEffectivePolicy(await loadLayers(gateway.db, key)).allowed_data_regions
-  return dataRegions.filter((region) => values?.includes(region) ?? true)
 }
