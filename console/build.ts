@@ -9,18 +9,21 @@ const [sourceHash = ''] = process.argv.slice(2)
 /** Smaller files are not worth a second copy. */
 const minCompressedBytes = 1024
 
-/** What this many screens share is part of the first script: a request for each small part costs more than its bytes. */
+/** What this many screens share is one script: a request for each small part costs more than its bytes. */
 const minSharingScreens = 3
+
+/** The screen that most visits begin with. It loads of the shared script only what it needs. */
+const firstScreen = 'get-started-screen.tsx'
 
 const font = readFont()
 const first = await bundle([], '')
-const { outputs } = await bundle(findShared(first), readUsedStyles(metafileOf(first)))
+const built = await bundle(findShared(first), readUsedStyles(metafileOf(first)))
 
 const target = join(folder, 'dist')
 const staging = `${target}.${process.pid}`
 mkdirSync(join(staging, 'assets'), { recursive: true })
 const files: Record<string, { type: string; encodings: string[] }> = {}
-for (const output of outputs) {
+for (const output of built.outputs) {
   const name = basename(output.path)
   const bytes = new Uint8Array(await output.arrayBuffer())
   files[name] = { type: output.type, encodings: writeAsset(name, bytes) }
@@ -30,10 +33,12 @@ for (const { name, bytes } of font.files) {
   writeFileSync(join(staging, 'assets', name), bytes)
   files[name] = { type: 'font/woff2', encodings: [] }
 }
-const entry = outputs.find(({ kind }) => kind === 'entry-point')
-const styles = outputs.filter(({ path }) => path.endsWith('.css')).map(({ path }) => basename(path))
+const entry = built.outputs.find(({ kind }) => kind === 'entry-point')
+const script = basename(entry?.path ?? '')
+const styles = built.outputs.filter(({ path }) => path.endsWith('.css')).map(({ path }) => basename(path))
 const [latinFont = ''] = font.files.map(({ name }) => name).filter((name) => name.endsWith('-latin.woff2'))
-const manifest = { source: sourceHash, script: basename(entry?.path ?? ''), styles, font: latinFont, files }
+const preload = findFirstScreen(built).filter((name) => name !== script)
+const manifest = { source: sourceHash, script, styles, font: latinFont, preload, files }
 writeFileSync(join(staging, 'manifest.json'), JSON.stringify(manifest, null, 2))
 // A server that is running finds the old console or the new one, never a part of it.
 rmSync(target, { recursive: true, force: true })
@@ -44,13 +49,13 @@ function writeAsset(name: string, bytes: Uint8Array): string[] {
   const path = join(staging, 'assets', name)
   writeFileSync(path, bytes)
   if (bytes.length < minCompressedBytes) return []
-  const quality = { [zlib.BROTLI_PARAM_QUALITY]: 10 }
+  const quality = { [zlib.BROTLI_PARAM_QUALITY]: 11 }
   writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: quality }))
   writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
   return ['br', 'gzip']
 }
 
-/** The entry loads `shared` at once, and each screen the rest of what it needs. */
+/** Each screen loads `shared` at once, and the rest of what it needs. */
 function bundle(shared: readonly string[], componentStyles: string): Promise<Bun.BuildOutput> {
   return Bun.build({
     entrypoints: [join(folder, 'src/main.tsx')],
@@ -64,8 +69,9 @@ function bundle(shared: readonly string[], componentStyles: string): Promise<Bun
       {
         name: 'shared modules',
         setup: (build) =>
-          void build.onLoad({ filter: /\/src\/main\.tsx$/ }, async ({ path }) => {
-            const imports = shared.map((module) => `import ${JSON.stringify(module)}`)
+          void build.onLoad({ filter: /-screen\.tsx$/ }, async ({ path }) => {
+            const isFirst = basename(path) === firstScreen
+            const imports = isFirst ? [] : shared.map((module) => `import ${JSON.stringify(module)}`)
             return { loader: 'tsx', contents: [await Bun.file(path).text(), ...imports].join('\n') }
           }),
       },
@@ -107,6 +113,14 @@ function findShared(built: Bun.BuildOutput): string[] {
       .map((module) => resolve(module))
       .sort()
   )
+}
+
+/** The files of the first screen. */
+function findFirstScreen(built: Bun.BuildOutput): string[] {
+  const chunks = metafileOf(built).outputs
+  const name = Object.keys(chunks).find((name) => chunks[name]?.entryPoint?.endsWith(`/${firstScreen}`))
+  if (name === undefined) throw new Error(`There is no ${firstScreen} in the build`)
+  return [...findReached(chunks, name)].map((path) => basename(path))
 }
 
 function findReached(

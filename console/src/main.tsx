@@ -4,11 +4,11 @@ import '@mantine/notifications/styles.css'
 import '@mantine/spotlight/styles.css'
 import 'uplot/dist/uPlot.min.css'
 import './theme/theme.css'
+import './theme/markdown.css'
 import { MantineProvider } from '@mantine/core'
-import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
-import { StrictMode } from 'react'
+import { lazy, StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from './app/query-client.ts'
 import { router } from './app/router.tsx'
@@ -18,12 +18,16 @@ import { cssVariables, theme } from './theme/theme.ts'
 // Every screen waits for it.
 void queryClient.prefetchQuery(sessionOptions)
 
+const Notices = lazy(() => import('./app/notices.tsx').then(({ Notices }) => ({ default: Notices })))
+
 const root = document.getElementById('root')
 if (root) {
   createRoot(root).render(
     <StrictMode>
       <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
-        <Notifications position="bottom-right" />
+        <Suspense>
+          <Notices />
+        </Suspense>
         <QueryClientProvider client={queryClient}>
           <RouterProvider router={router} />
         </QueryClientProvider>

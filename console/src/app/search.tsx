@@ -1,19 +1,33 @@
 import { Button, Kbd } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
-import { Spotlight, spotlight } from '@mantine/spotlight'
-import { useState } from 'react'
+import { useHotkeys } from '@mantine/hooks'
+import { notifications } from '@mantine/notifications'
+import { spotlight } from '@mantine/spotlight'
+import { type ComponentType, useState } from 'react'
 import { SearchIcon } from '../components/icons.tsx'
-import { useSearchGroups } from './search-objects.ts'
 
-const debounceMs = 200
 const shortcut = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘K' : 'Ctrl K'
-const placeholder = 'Search screens, keys, members and models'
 
-/** Finds screens and objects by name; opened with Ctrl or ⌘ and K. */
+/** Finds screens and objects by name; opened with Ctrl or ⌘ and K. Its dialog is loaded when it is first opened. */
 export function Search() {
-  const [text, setText] = useState('')
-  const [settledText] = useDebouncedValue(text, debounceMs)
-  const groups = useSearchGroups(settledText)
+  const [Dialog, setDialog] = useState<ComponentType | null>(null)
+  const open = () => {
+    spotlight.open()
+    if (Dialog) return
+    import('./search-dialog.tsx').then(
+      ({ SearchDialog }) => setDialog(() => SearchDialog),
+      () => {
+        spotlight.close()
+        notifications.show({
+          color: 'red',
+          message: 'Search could not be loaded. Check your connection and try again.',
+        })
+      },
+    )
+  }
+  useHotkeys([
+    ['mod + K', open],
+    ['/', open],
+  ])
   return (
     <>
       <Button
@@ -25,23 +39,11 @@ export function Search() {
             {shortcut}
           </Kbd>
         }
-        onClick={spotlight.open}
+        onClick={open}
       >
         Search
       </Button>
-      <Spotlight
-        actions={groups}
-        query={text}
-        onQueryChange={setText}
-        shortcut={['mod + K', '/']}
-        nothingFound="Nothing found. Search by any part of a name, or by the start of a key’s hash."
-        searchProps={{ placeholder, 'aria-label': placeholder }}
-        attributes={{ content: { 'aria-label': 'Search' } }}
-        highlightQuery
-        scrollable
-        maxHeight={400}
-        limit={30}
-      />
+      {Dialog && <Dialog />}
     </>
   )
 }

@@ -1,4 +1,3 @@
-import { Center, Loader } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect } from 'react'
 import { api, type Schemas, setCsrfToken } from '../api/client.ts'
@@ -59,7 +58,7 @@ interface SessionProviderProps {
   children: ReactNode
 }
 
-/** Nothing is shown before it is known who is signed in. */
+/** Until it is known who is signed in, the page shows the frame that the server has sent. */
 export function SessionProvider({ signedOut, children }: SessionProviderProps) {
   const query = useQuery(sessionOptions)
   const queryClient = useQueryClient()
@@ -84,9 +83,5 @@ export function SessionProvider({ signedOut, children }: SessionProviderProps) {
   if (isSignedOut && signedOut) return signedOut
   if (query.error && !isSignedOut)
     return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
-  return (
-    <Center h="100vh">
-      <Loader aria-label="Loading" />
-    </Center>
-  )
+  return null
 }

@@ -1,4 +1,3 @@
-import { Center, Loader } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useState } from 'react'
@@ -47,13 +46,7 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
     remember(next)
     void queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[1] !== '/session' })
   }
-  if (isPending) {
-    return (
-      <Center h="100vh">
-        <Loader aria-label="Loading" />
-      </Center>
-    )
-  }
+  if (isPending) return null
   return <Context value={{ id, current: chosen ?? workspaces[0], workspaces, choose }}>{children}</Context>
 }
 

@@ -31,7 +31,7 @@ function CallView({ call }: { call: Call }) {
   const name = `${call.method} ${call.path}`
   return (
     <div>
-      <CodeBlock code={curlOf(call)} label="Copy as curl" />
+      <CodeBlock code={curlOf(call)} label="Copy as curl" language="bash" />
       <Text size="xs">
         <TextLink to="/reference" search={{ call: name }} aria-label={`Reference of ${name}`}>
           Reference

@@ -2,8 +2,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { mayDo, useSession } from '../app/session.tsx'
-import { type Choice, RemoteMultiSelect } from './remote-multi-select.tsx'
-import { RemoteSelect } from './remote-select.tsx'
+import { RemoteMultiSelect } from './remote-multi-select.tsx'
+import { type Choice, RemoteSelect } from './remote-select.tsx'
 
 /** The keys of a workspace that have this text. */
 function useKeyChoices(workspaceId: string | null, text: string): Choice[] {

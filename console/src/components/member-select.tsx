@@ -2,7 +2,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, type Schemas } from '../api/client.ts'
 import { nameOfPerson } from '../format/person.ts'
-import { type Choice, RemoteMultiSelect } from './remote-multi-select.tsx'
+import { RemoteMultiSelect } from './remote-multi-select.tsx'
+import type { Choice } from './remote-select.tsx'
 import { useMembers } from './use-members.ts'
 
 interface MemberSelectProps {

@@ -1,13 +1,7 @@
 import { MultiSelect } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useState } from 'react'
-
-export const debounceMs = 200
-
-export interface Choice {
-  value: string
-  label: string
-}
+import { type Choice, debounceMs } from './remote-select.tsx'
 
 interface RemoteMultiSelectProps {
   label: string

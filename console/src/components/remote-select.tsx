@@ -1,6 +1,12 @@
 import { Select, type SelectProps } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
-import { type Choice, debounceMs } from './remote-multi-select.tsx'
+
+export const debounceMs = 200
+
+export interface Choice {
+  value: string
+  label: string
+}
 
 interface RemoteSelectProps
   extends Pick<

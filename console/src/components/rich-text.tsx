@@ -1,30 +1,20 @@
-import { Anchor, Code, Stack, Text } from '@mantine/core'
-import { CodeBlock } from './copy.tsx'
-import { parseBlocks, parseSpans, type Span } from './rich-text-parse.ts'
+import { Text } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 
 /** Longer texts are shown as they are. */
-const maxLength = 200_000
+const maxLength = 100_000
 
-/** Shows a text of a model or a person. It recognizes code blocks, headings, strong text and links. */
+const MarkdownText = lazy(() =>
+  import('./markdown-text.tsx').then((module) => ({ default: module.MarkdownText })),
+)
+
+/** Shows a text of a model or a person as Markdown. What it links to is named, and nothing of it is loaded. */
 export function RichText({ text }: { text: string }) {
   if (text.length > maxLength) return <PlainText text={text} />
   return (
-    <Stack gap="xs">
-      {[...parseBlocks(text).entries()].map(([key, block]) => {
-        if (block.kind === 'code') return <CodeBlock key={key} code={block.text} />
-        return (
-          <Text
-            key={key}
-            size="sm"
-            component="div"
-            fw={block.kind === 'heading' ? 700 : undefined}
-            style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
-          >
-            <Spans text={block.text} />
-          </Text>
-        )
-      })}
-    </Stack>
+    <Suspense fallback={<PlainText text={text} />}>
+      <MarkdownText text={text} />
+    </Suspense>
   )
 }
 
@@ -33,20 +23,5 @@ export function PlainText({ text }: { text: string }) {
     <Text size="sm" component="div" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
       {text}
     </Text>
-  )
-}
-
-function Spans({ text }: { text: string }) {
-  return [...parseSpans(text).entries()].map(([key, span]) => <SpanView key={key} span={span} />)
-}
-
-function SpanView({ span }: { span: Span }) {
-  if (span.kind === 'code') return <Code>{span.text}</Code>
-  if (span.kind === 'strong') return <strong>{span.text}</strong>
-  if (span.kind === 'text') return span.text
-  return (
-    <Anchor href={span.url} target="_blank" rel="noopener noreferrer nofollow" size="sm" underline="always">
-      {span.text}
-    </Anchor>
   )
 }

@@ -4,14 +4,13 @@ import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { mayDo, useSession } from '../app/session.tsx'
 import type { NamedWorkspace } from '../app/workspace.tsx'
-import { RemoteMultiSelect } from './remote-multi-select.tsx'
 import { RemoteSelect } from './remote-select.tsx'
 import { useWorkspaces } from './use-workspaces.ts'
 
-const nothingFound = 'No workspace found'
+export const nothingFound = 'No workspace found'
 
 /** Finds workspaces with this text in their name or slug. */
-function useFoundWorkspaces(text: string): NamedWorkspace[] {
+export function useFoundWorkspaces(text: string): NamedWorkspace[] {
   const session = useSession()
   const isAllowed = mayDo(session, 'workspaces:read')
   const options = api.queryOptions('get', '/workspaces', {
@@ -24,7 +23,7 @@ function useFoundWorkspaces(text: string): NamedWorkspace[] {
   )
 }
 
-function toChoice(workspace: NamedWorkspace) {
+export function toChoice(workspace: NamedWorkspace) {
   return { value: workspace.id, label: labelOf(workspace) }
 }
 
@@ -61,18 +60,4 @@ export function WorkspaceSelect({ value, onChange, ...props }: WorkspaceSelectPr
       onSearch={setText}
     />
   )
-}
-
-interface WorkspacesSelectProps {
-  label: string
-  description?: string
-  value: string[]
-  onChange: (ids: string[]) => void
-}
-
-/** Chooses several workspaces. */
-export function WorkspacesSelect(props: WorkspacesSelectProps) {
-  const [text, setText] = useState('')
-  const choices = useFoundWorkspaces(text).map(toChoice)
-  return <RemoteMultiSelect {...props} nothingFound={nothingFound} choices={choices} onSearch={setText} />
 }

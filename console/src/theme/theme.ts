@@ -11,6 +11,7 @@ import {
   Tooltip,
 } from '@mantine/core'
 import {
+  codeColors,
   fontFamily,
   fontSizes,
   lineHeights,
@@ -122,7 +123,14 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => {
 
 function schemeVariables(scheme: 'light' | 'dark'): Record<string, string> {
   const colors = schemes[scheme]
+  const code = codeColors(scheme)
   return {
+    '--code-bg': code.background,
+    '--headgate-code-keyword': code.keyword,
+    '--headgate-code-string': code.string,
+    '--headgate-code-number': code.number,
+    '--headgate-code-comment': code.comment,
+    '--headgate-code-name': code.name,
     '--mantine-color-body': colors.surface,
     '--mantine-color-text': colors.text,
     '--mantine-color-dimmed': colors.dimmed,

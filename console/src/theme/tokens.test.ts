@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { fontSizes, motionMs, schemes, spacing, type Tone, toneColors } from './tokens.ts'
+import { codeColors, fontSizes, motionMs, schemes, spacing, type Tone, toneColors } from './tokens.ts'
 
 /** Relative luminance as WCAG 2.2 defines it. */
 function luminanceOf(color: string): number {
@@ -41,6 +41,12 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
   test.each(['controlBorder', 'focusRing'] as const)('%s is seen on every background', (name) => {
     for (const background of [colors.page, colors.surface])
       expect(contrastOf(colors[name], background)).toBeGreaterThanOrEqual(controlMinimum)
+  })
+
+  test('every word of code can be read', () => {
+    const { background, ...words } = codeColors(scheme)
+    for (const color of [colors.text, ...Object.values(words)])
+      expect(contrastOf(color, background)).toBeGreaterThanOrEqual(textMinimum)
   })
 
   test.each(tones)('%s can be read in badges and on cards, and its marks are seen', (tone) => {

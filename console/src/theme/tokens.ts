@@ -162,6 +162,18 @@ export function toneColors(tone: Tone, scheme: 'light' | 'dark'): ToneColors {
     : { soft: mix(shades[5], dark[7], 0.18), text: shades[3], mark: shades[4] }
 }
 
+/** The background of code, and the colors of its words. */
+export function codeColors(scheme: 'light' | 'dark') {
+  return {
+    background: scheme === 'light' ? gray[0] : dark[6],
+    keyword: toneColors('brand', scheme).text,
+    string: toneColors('success', scheme).text,
+    number: toneColors('warning', scheme).text,
+    comment: schemes[scheme].dimmed,
+    name: schemes[scheme].link,
+  }
+}
+
 /** A share of one color over another, both as `#rrggbb`. */
 function mix(over: string, under: string, share: number): string {
   const channels = (color: string) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16))

@@ -8,6 +8,8 @@ const manifestSchema = z.object({
   styles: z.array(z.string()),
   /** The file of the font that nearly every screen needs. */
   font: z.string().optional(),
+  /** The further scripts of the screen at `/`. */
+  preload: z.array(z.string()).default([]),
   files: z.record(z.string(), z.object({ type: z.string(), encodings: z.array(z.string()) })),
 })
 

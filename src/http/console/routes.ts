@@ -2,11 +2,10 @@ import { fileURLToPath } from 'node:url'
 import { pathPrefixOf } from '../../access/origin.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
-import { escapeHtml } from '../../platform/http/html.ts'
 import type { PathRequest, RawRoute } from '../operation.ts'
-import { faviconUrl } from '../pages/logo.ts'
 import { html, renderPage } from '../pages/markup.ts'
-import { ConsoleFiles, type ConsoleManifest } from './console-files.ts'
+import { ConsoleFiles } from './console-files.ts'
+import { renderDocument } from './document.ts'
 
 const files = new ConsoleFiles(fileURLToPath(new URL('../../../console/dist', import.meta.url)))
 
@@ -25,10 +24,11 @@ const contentSecurityPolicy = [
 ].join('; ')
 
 /** The page of every screen: the script reads the address. */
-async function showConsole(gateway: Gateway): Promise<Response> {
+async function showConsole(gateway: Gateway, request: Request): Promise<Response> {
   const manifest = await files.readManifest()
   if (!manifest) return renderBuildPage(gateway)
-  return new Response(renderDocument(manifest, `${pathPrefixOf(gateway)}/`), {
+  const isFirstScreen = new URL(request.url).pathname === '/'
+  return new Response(renderDocument(manifest, `${pathPrefixOf(gateway)}/`, isFirstScreen), {
     headers: {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': contentSecurityPolicy,
@@ -39,14 +39,6 @@ async function showConsole(gateway: Gateway): Promise<Response> {
       'cache-control': 'no-store',
     },
   })
-}
-
-function renderDocument({ script, styles, font }: ConsoleManifest, basePath: string): string {
-  const links = styles.map((name) => `<link rel="stylesheet" href="assets/${escapeHtml(name)}">`).join('')
-  const preload = font
-    ? `<link rel="preload" href="assets/${escapeHtml(font)}" as="font" type="font/woff2" crossorigin>`
-    : ''
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(basePath)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Headgate</title><link rel="icon" type="image/svg+xml" href="${escapeHtml(faviconUrl)}">${preload}${links}<script type="module" src="assets/${escapeHtml(script)}"></script></head><body><div id="root"></div><noscript>The console needs JavaScript. The API is described in <a href="openapi.json">openapi.json</a>.</noscript></body></html>`
 }
 
 /** Shown by the first start, which builds the console beside the server. */

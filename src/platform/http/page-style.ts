@@ -1,12 +1,15 @@
 /** The font of the console, which is built with this version of it: console/build-assets.ts. */
 export const pageFont = { version: '5.3.0', path: 'assets/inter-5.3.0-latin.woff2' }
 
-/** The design of the console, for pages without a script. The colors are those of console/src/theme/tokens.ts. */
+/** Those of console/src/theme/tokens.ts. */
+export const pageColors = `:root{color-scheme:light dark;--page:#f7f8fa;--card:#fff;--text:#1b2230;--quiet:#4b5567;--line:#e4e7ec;--control:#858fa1;--link:#2145b8;--ring:#3f70ef;--soft:#f0f2f5;--problem:#871f23;--problem-soft:#fef0f0}
+@media (prefers-color-scheme:dark){:root{--page:#10141a;--card:#161b23;--text:#dde1e8;--quiet:#a8b0be;--line:#2a313d;--control:#6b7588;--link:#93b6fb;--ring:#6391f6;--soft:#1f252f;--problem:#f59a9a;--problem-soft:#3a2529}}
+`
+
+/** The design of the console, for pages without a script. */
 export const pageStyle = `
 @font-face{font-family:'Inter Variable';font-display:swap;font-weight:100 900;src:url(${pageFont.path}) format('woff2-variations')}
-:root{color-scheme:light dark;--page:#f7f8fa;--card:#fff;--text:#1b2230;--quiet:#4b5567;--line:#e4e7ec;--control:#858fa1;--link:#2145b8;--ring:#3f70ef;--soft:#f0f2f5;--problem:#871f23;--problem-soft:#fef0f0}
-@media (prefers-color-scheme:dark){:root{--page:#10141a;--card:#161b23;--text:#dde1e8;--quiet:#a8b0be;--line:#2a313d;--control:#6b7588;--link:#93b6fb;--ring:#6391f6;--soft:#1f252f;--problem:#f59a9a;--problem-soft:#3a2529}}
-*{box-sizing:border-box}
+${pageColors}*{box-sizing:border-box}
 body{font:15px/1.5 'Inter Variable',system-ui,sans-serif;margin:0;min-height:100vh;padding:32px 16px;background:var(--page);color:var(--text);display:flex;flex-direction:column;align-items:center;justify-content:safe center;-webkit-font-smoothing:antialiased}
 .brand{display:flex;align-items:center;gap:10px;margin-bottom:24px;font-size:18px;font-weight:600}
 main{width:100%;max-width:420px;padding:32px;background:var(--card);border:1px solid var(--line);border-radius:12px;box-shadow:0 1px 3px rgb(16 24 40/8%);overflow-wrap:anywhere}

@@ -5,7 +5,7 @@ import { useRefresh } from '../../api/use-refresh.ts'
 import { CodeBlock } from '../../components/copy.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { TextField } from '../../components/text-field.tsx'
-import { WorkspacesSelect } from '../../components/workspace-select.tsx'
+import { WorkspacesSelect } from '../../components/workspaces-select.tsx'
 import type { OrganizationRole } from './organization-role.ts'
 import { RoleField } from './role-field.tsx'
 

@@ -6,6 +6,7 @@ import { ApiError } from '../../api/error.ts'
 import { CodeBlock } from '../../components/copy.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { PlainText, RichText } from '../../components/rich-text.tsx'
 import { messagesOf } from './repeat.ts'
 
 type Content = Schemas['GenerationContent']
@@ -16,9 +17,9 @@ interface ContentViewProps {
   onShow: () => void
 }
 
-/** The prompt and the reply, always as text. They are loaded on demand, because every reading is in the audit log. */
+/** The prompt and the reply. They are loaded on demand, because every reading is in the audit log. */
 export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
-  const [form, setForm] = useState('text')
+  const [form, setForm] = useState('formatted')
   const isMissing = query.error instanceof ApiError && query.error.status === 404
   if (!isWanted) {
     return (
@@ -49,6 +50,7 @@ export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
                 aria-label="Form of the messages"
                 style={{ alignSelf: 'flex-start' }}
                 data={[
+                  { value: 'formatted', label: 'Formatted' },
                   { value: 'text', label: 'Text' },
                   { value: 'json', label: 'JSON' },
                 ]}
@@ -59,9 +61,9 @@ export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
                 <Alert color="yellow">The content was too long to be stored completely.</Alert>
               )}
               {form === 'json' ? (
-                <CodeBlock code={JSON.stringify(data, null, 2)} />
+                <CodeBlock code={JSON.stringify(data, null, 2)} language="json" />
               ) : (
-                <Texts content={data} />
+                <Texts content={data} isFormatted={form === 'formatted'} />
               )}
             </Stack>
           )}
@@ -71,23 +73,36 @@ export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
   )
 }
 
-function Texts({ content: { input, output, error } }: { content: Content }) {
+interface TextsProps {
+  content: Content
+  isFormatted: boolean
+}
+
+function Texts({ content: { input, output, error }, isFormatted }: TextsProps) {
   const shown = [
     ...messagesOf(input),
     ...(output.reasoning ? [{ role: 'reasoning', text: output.reasoning }] : []),
     ...(output.completion !== null ? [{ role: 'reply', text: output.completion }] : []),
-    ...output.tool_calls.map((call) => ({ role: `tool call ${call.name}`, text: call.arguments })),
+    ...output.tool_calls.map((call) => ({
+      role: `tool call ${call.name}`,
+      text: call.arguments,
+      isCode: true,
+    })),
     ...(error?.message ? [{ role: 'error', text: error.message }] : []),
   ]
-  return shown.map(({ role, text }, index) => (
+  return shown.map(({ role, text, ...rest }, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: messages have no id and never change
     <Paper key={index} withBorder p="xs">
       <Text size="xs" c="dimmed">
         {role}
       </Text>
-      <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-        {text}
-      </Text>
+      {!isFormatted ? (
+        <PlainText text={text} />
+      ) : 'isCode' in rest ? (
+        <CodeBlock code={text} language="json" />
+      ) : (
+        <RichText text={text} />
+      )}
     </Paper>
   ))
 }

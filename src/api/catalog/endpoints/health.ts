@@ -48,7 +48,7 @@ export const listEndpointHealth = defineOperation({
   id: 'listEndpointHealth',
   method: 'GET',
   path: '/endpoints/health',
-  tag: 'Admin',
+  tag: 'Endpoints',
   summary: 'Lists the health of endpoints: uptime, speed, errors by hour, and why one is left out.',
   description:
     'Measured over the requests this process sent since its start with the keys of the installation; BYOK keys do not count. Numbers of requests are null without the permission `system:read`.',

@@ -29,7 +29,7 @@ import {
 } from './destination-record.ts'
 import { resolveChain } from './filters.ts'
 
-const tag = 'Admin'
+const tag = 'Audit log'
 const idParam = z.object({ id: z.uuid().toLowerCase() })
 const destinationResponse = z.strictObject({ data: auditDestinationRecord })
 

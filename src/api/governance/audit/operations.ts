@@ -25,7 +25,7 @@ const listAuditEntries = defineOperation({
   id: 'listAuditEntries',
   method: 'GET',
   path: '/audit',
-  tag: 'Admin',
+  tag: 'Audit log',
   summary: 'Lists the audit log, newest first.',
   description:
     'A page can have fewer entries than `limit` although there are more: continue until `cursor` is null.',
@@ -54,7 +54,7 @@ const exportAuditEntries = defineOperation({
   id: 'exportAuditEntries',
   method: 'GET',
   path: '/audit/export',
-  tag: 'Admin',
+  tag: 'Audit log',
   summary: 'Downloads the audit log as CSV or JSON lines, newest first.',
   description: 'The download is itself recorded, as `audit.export`.',
   permission: 'audit:read',

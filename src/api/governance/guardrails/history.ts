@@ -30,7 +30,7 @@ export const historyOperation = defineOperation({
   id: 'previewGuardrailHistory',
   method: 'POST',
   path: '/guardrails/preview/history',
-  tag: 'Admin',
+  tag: 'Guardrails',
   summary: 'Evaluates the filters of a draft against stored prompts, and returns totals without any text.',
   description:
     'Only workspaces with `is_observability_io_logging_enabled` store prompts. They are examined newest first, as they were stored: without media, and after the guardrails of that time had redacted them. A call examines at most `limit` prompts and takes a few seconds at most; its totals are of these prompts. Continue with `cursor` until it is null. Every call is in the audit log.',

@@ -45,7 +45,7 @@ export const summaryOperation = defineOperation({
   id: 'summarizeGuardrailHits',
   method: 'GET',
   path: '/guardrails/hits/summary',
-  tag: 'Admin',
+  tag: 'Guardrails',
   summary: 'Counts what the guardrails found, by rule and action, for each day, key or member.',
   description: `The range is at most ${maxDays} days; without \`from\` it is the last ${defaultDays}. The largest groups are first.`,
   permission: 'guardrails:read',

@@ -36,7 +36,7 @@ const listGuardrailHits = defineOperation({
   id: 'listGuardrailHits',
   method: 'GET',
   path: '/guardrails/hits',
-  tag: 'Admin',
+  tag: 'Guardrails',
   summary: 'Lists what the guardrails found in requests and replies, newest first.',
   description:
     'The matched text is not stored. A page can have fewer hits than `limit` although there are more: continue until `cursor` is null.',

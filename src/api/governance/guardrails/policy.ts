@@ -113,7 +113,7 @@ const getKeyPolicy = defineOperation({
   id: 'getKeyPolicy',
   method: 'GET',
   path: '/keys/{hash}/policy',
-  tag: 'Admin',
+  tag: 'Guardrails',
   summary: 'Retrieves the effective policy of a key and the layers it comes from.',
   description:
     'All guardrails of a key apply together: the guardrail of the organization, the default guardrail of its workspace, the guardrail of the member who created it, and its own. Allow-lists are intersected, deny-lists and filters are combined, and the strictest action applies.',

@@ -58,7 +58,7 @@ const previewGuardrail = defineOperation({
   id: 'previewGuardrail',
   method: 'POST',
   path: '/guardrails/preview',
-  tag: 'Admin',
+  tag: 'Guardrails',
   summary: 'Evaluates a draft of a guardrail against a request, without sending or recording it.',
   permission: 'guardrails:read',
   body: previewBody,

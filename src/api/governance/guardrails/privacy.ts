@@ -42,7 +42,7 @@ const getPrivacy = defineOperation({
   id: 'getPrivacySettings',
   method: 'GET',
   path: '/organization/privacy',
-  tag: 'Admin',
+  tag: 'Organization',
   summary: 'Retrieves the privacy settings of the organization.',
   permission: 'privacy:read',
   response: z.strictObject({ data: privacyRecord }),
@@ -53,7 +53,7 @@ const updatePrivacy = defineOperation({
   id: 'updatePrivacySettings',
   method: 'PATCH',
   path: '/organization/privacy',
-  tag: 'Admin',
+  tag: 'Organization',
   summary: 'Updates the privacy settings of the organization. Fields that are not sent stay unchanged.',
   description:
     'They are fields of the guardrail of the organization. While `locked` is true they can be changed only together with `"locked": false`; destinations and workspaces cannot be changed to share or store more content (403 `privacy_locked`). Every management key of the organization can lock and unlock.',

@@ -15,7 +15,7 @@ import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
 import { pageQuery, queryBoolean } from '../../../platform/validation/query-params.ts'
 
-const tag = 'Admin'
+const tag = 'Notifications'
 
 const notificationRecord = z
   .strictObject({

@@ -24,7 +24,7 @@ import { pageQuery } from '../../../platform/validation/query-params.ts'
 import { createRuleBody, ruleRecord, toRuleRecord, updateRuleBody } from './rule-record.ts'
 import { resolveThreshold, toChannelColumns, toWorkspaceId } from './rule-settings.ts'
 
-const tag = 'Admin'
+const tag = 'Notifications'
 const idParam = z.object({ id: z.uuid().toLowerCase() })
 const ruleResponse = z.strictObject({ data: ruleRecord })
 

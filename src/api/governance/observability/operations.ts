@@ -187,7 +187,7 @@ const testObservabilityDestination = defineOperation({
   id: 'testObservabilityDestination',
   method: 'POST',
   path: '/observability/destinations/{id}/test',
-  tag: 'Admin',
+  tag: 'Observability',
   summary: 'Sends a test request to a destination and returns the outcome.',
   description: 'The request carries the header `X-Test-Connection: true`.',
   permission: 'destinations:write',

@@ -21,7 +21,7 @@ const getAccount = defineOperation({
   id: 'getAccount',
   method: 'GET',
   path: '/account',
-  tag: 'Admin',
+  tag: 'Account',
   summary: 'Returns how the member who is signed in can sign in.',
   permission: 'account:read',
   response: z.strictObject({

@@ -16,7 +16,7 @@ import { nameField } from '../../../platform/validation/name-schema.ts'
 import { assertRecentlySignedIn, recentSignInNote, requireAccount } from './recent.ts'
 import { removeSignInMethod } from './remove.ts'
 
-const tag = 'Admin'
+const tag = 'Account'
 
 const passkeyRecord = z
   .strictObject({

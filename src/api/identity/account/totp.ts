@@ -15,7 +15,7 @@ import { GatewayError, gatewayError, invalidFieldError } from '../../../platform
 import { assertRecentlySignedIn, recentSignInNote, requireAccount } from './recent.ts'
 import { removeSignInMethod } from './remove.ts'
 
-const tag = 'Admin'
+const tag = 'Account'
 
 const recoveryCodes = z.strictObject({
   data: z.strictObject({

@@ -21,7 +21,7 @@ import { canSendMail, sendMailInBackground } from '../../../platform/mail/send-m
 import { type EmailAddress, parseEmailAddress } from '../../../platform/validation/email-address.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
 
-const tag = 'Admin'
+const tag = 'Members'
 const daySeconds = 86_400
 const role = z.enum(['org:admin', 'org:member'])
 

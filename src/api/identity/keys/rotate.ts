@@ -31,7 +31,7 @@ export const rotateApiKey = defineOperation({
   id: 'rotateKey',
   method: 'POST',
   path: '/keys/{hash}/rotate',
-  tag: 'Admin',
+  tag: 'API Keys',
   summary: 'Gives an API key a new secret, shown only in this response.',
   description:
     'The key stays the same: its hash, name, limits, usage and assignments do not change. A secret that a partner chose (`external.api_key`) stays valid. A second rotation ends the overlap of the first.',

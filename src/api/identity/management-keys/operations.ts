@@ -22,7 +22,7 @@ import {
   updateManagementKey,
 } from './store.ts'
 
-const tag = 'Admin'
+const tag = 'Management keys'
 const hashParam = z.object({ hash: z.string().min(1).max(256).describe("The key's hash (SHA-256, in hex).") })
 const keyResponse = z.strictObject({ data: managementKeyRecord })
 

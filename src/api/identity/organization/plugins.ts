@@ -20,7 +20,7 @@ const getDefaultPlugins = defineOperation({
   id: 'getDefaultPlugins',
   method: 'GET',
   path: '/organization/plugins',
-  tag: 'Admin',
+  tag: 'Organization',
   summary: 'Retrieves the default plugins of the organization.',
   permission: 'plugins:read',
   response: z.strictObject({ data: defaultPlugins }),
@@ -34,7 +34,7 @@ const replaceDefaultPlugins = defineOperation({
   id: 'replaceDefaultPlugins',
   method: 'PUT',
   path: '/organization/plugins',
-  tag: 'Admin',
+  tag: 'Organization',
   summary: 'Replaces the default plugins of the organization.',
   description:
     'They apply to every request that does not name them in `plugins`. A request can use other settings, or switch a default off with `{"id": ..., "enabled": false}`, unless `prevent_overrides` is true: then the settings here are final, also `"enabled": false`, and a request that names the plugin with other settings is served with these and names the plugin in `x-headgate-dropped`.',

@@ -23,7 +23,7 @@ import {
   type RoleAssignmentRow,
 } from './store.ts'
 
-const tag = 'Admin'
+const tag = 'Roles'
 const path = '/organization/members/{id}/roles'
 const memberId = z.string().min(1).max(256).describe('The id of the member.')
 

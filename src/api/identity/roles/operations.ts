@@ -18,7 +18,7 @@ import { assignmentOperations } from './assignments.ts'
 import { createBody, roleRecord, toBuiltInRecord, toRoleRecord, updateBody } from './record.ts'
 import { countAssignments, deleteRole, insertRole, listCustomRoles, updateRole } from './store.ts'
 
-const tag = 'Admin'
+const tag = 'Roles'
 const idParam = z.object({ id: z.string().min(1).max(100) })
 const roleResponse = z.strictObject({ data: roleRecord })
 

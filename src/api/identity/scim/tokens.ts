@@ -13,7 +13,7 @@ import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { nameField } from '../../../platform/validation/name-schema.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
 
-const tag = 'Admin'
+const tag = 'SCIM'
 
 const tokenRecord = z
   .strictObject({ id: z.uuid(), name: z.string(), label: z.string(), created_at: z.string() })

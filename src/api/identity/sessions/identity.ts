@@ -51,7 +51,7 @@ export const getSession = defineOperation({
   id: 'getSession',
   method: 'GET',
   path: '/session',
-  tag: 'Admin',
+  tag: 'Sessions',
   summary: 'Returns who is signed in, and what the member may do.',
   description: 'Returns 404 for a request with an API key: only a member who is signed in has a session.',
   permission: 'identity:read',

@@ -9,7 +9,7 @@ import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { getSession } from './identity.ts'
 import { sessionRecord, toSessionRecord } from './record.ts'
 
-const tag = 'Admin'
+const tag = 'Sessions'
 const idParam = z.object({ id: z.string().min(1).max(256) })
 const sessionList = z.strictObject({ data: z.array(sessionRecord) })
 const deletedCount = z.strictObject({

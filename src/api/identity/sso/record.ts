@@ -7,7 +7,7 @@ import { parseEmailDomain } from '../../../platform/validation/email-address.ts'
 import { lineField } from '../../../platform/validation/name-schema.ts'
 import type { SsoDomain } from './store.ts'
 
-export const tag = 'Admin'
+export const tag = 'Single sign-on'
 export const idParam = z.object({ id: z.uuid().toLowerCase() })
 
 const maxMappings = 500

@@ -24,7 +24,7 @@ import {
   updateIssuer,
 } from './store.ts'
 
-const tag = 'Admin'
+const tag = 'Workload identity'
 const path = '/workload-identity/issuers'
 const params = z.object({ id: z.uuid() })
 const errorNotFound = () => gatewayError('not_found', 'The issuer does not exist.')

@@ -24,7 +24,7 @@ import {
   updatePolicy,
 } from './store.ts'
 
-const tag = 'Admin'
+const tag = 'Workload identity'
 const path = '/workload-identity/policies'
 const params = z.object({ id: z.uuid() })
 const errorNotFound = () => gatewayError('not_found', 'The policy does not exist.')

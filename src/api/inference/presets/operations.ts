@@ -132,7 +132,7 @@ const updatePresetOperation = defineOperation({
   id: 'updatePreset',
   method: 'PATCH',
   path: '/presets/{slug}',
-  tag: 'Admin',
+  tag: 'Presets',
   summary:
     'Updates the name, status or designated version of a preset. Fields that are not sent stay unchanged.',
   permission: 'presets:write',
@@ -156,7 +156,7 @@ const deletePresetOperation = defineOperation({
   id: 'deletePreset',
   method: 'DELETE',
   path: '/presets/{slug}',
-  tag: 'Admin',
+  tag: 'Presets',
   summary: 'Deletes a preset and all its versions.',
   permission: 'presets:write',
   params: slugParam,

@@ -57,7 +57,7 @@ const listBudgetNodes = defineOperation({
   id: 'listBudgetNodes',
   method: 'GET',
   path: '/budgets',
-  tag: 'Admin',
+  tag: 'Budgets',
   summary: 'Lists what is spent, held and left, level by level: organization, workspaces, members, keys.',
   description:
     'Each node has its spending in every window, the limits on it, and a forecast to the end of the window. Keys also have the limit that would refuse a request first. Workspaces and members are listed in the order they were created, keys newest first.',

@@ -28,7 +28,7 @@ export const listCreditEntriesOperation = defineOperation({
   id: 'listCreditEntries',
   method: 'GET',
   path: '/credits/entries',
-  tag: 'Admin',
+  tag: 'Credits',
   summary: 'Lists what was added to the credits of the organization and charged to them, newest first.',
   description: 'A charge is what was settled together. Old charges are replaced by one for each day.',
   permission: 'credits:read',

@@ -82,7 +82,7 @@ const grantCredits = defineOperation({
   id: 'grantCredits',
   method: 'POST',
   path: '/credits/grants',
-  tag: 'Admin',
+  tag: 'Credits',
   summary: 'Grants credits to an organization, records a purchase, or adjusts a balance.',
   permission: 'credits:write',
   body: grantBody,

@@ -43,7 +43,7 @@ const checkLedgerOperation = defineOperation({
   id: 'checkLedger',
   method: 'POST',
   path: '/ledger/check',
-  tag: 'Admin',
+  tag: 'Ledger',
   summary: 'Verifies the invariants of the ledger, as `headgate check-ledger` does, and returns its totals.',
   description:
     'The ledger of the whole installation is read from one snapshot on another thread, while requests are served. After 90 seconds the check ends with 503: use the command then.',

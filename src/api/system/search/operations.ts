@@ -48,7 +48,7 @@ const searchObjects = defineOperation({
   id: 'searchObjects',
   method: 'GET',
   path: '/search',
-  tag: 'Organization',
+  tag: 'System',
   summary: 'Finds keys, workspaces, members, guardrails, presets, destinations, BYOK keys and models.',
   description: `An extension. The text may be anywhere in a name, an address, a label, a slug or an id; of the hash of a key it must be the beginning. Case is ignored, on SQLite only that of the letters A to Z. Results are those that the caller may read in the lists of these objects. The newest ${maxExaminedKeys.toLocaleString('en')} keys are examined.`,
   permission: 'identity:read',

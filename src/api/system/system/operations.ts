@@ -136,7 +136,7 @@ const getSystem = defineOperation({
   id: 'getSystem',
   method: 'GET',
   path: '/system',
-  tag: 'Admin',
+  tag: 'System',
   summary: 'Returns the state of the installation: version, storage, queues, overhead and configuration.',
   description: 'Secrets in the configuration are masked.',
   permission: 'system:read',

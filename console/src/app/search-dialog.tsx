@@ -1,0 +1,29 @@
+import { useDebouncedValue } from '@mantine/hooks'
+import { Spotlight } from '@mantine/spotlight'
+import { useState } from 'react'
+import { useSearchGroups } from './search-objects.ts'
+
+const debounceMs = 200
+const placeholder = 'Search screens, keys, members and models'
+
+/** The field of the search, and what it finds. */
+export function SearchDialog() {
+  const [text, setText] = useState('')
+  const [settledText] = useDebouncedValue(text, debounceMs)
+  const groups = useSearchGroups(settledText)
+  return (
+    <Spotlight
+      actions={groups}
+      query={text}
+      onQueryChange={setText}
+      shortcut={null}
+      nothingFound="Nothing found. Search by any part of a name, or by the start of a key’s hash."
+      searchProps={{ placeholder, 'aria-label': placeholder }}
+      attributes={{ content: { 'aria-label': 'Search' } }}
+      highlightQuery
+      scrollable
+      maxHeight={400}
+      limit={30}
+    />
+  )
+}
