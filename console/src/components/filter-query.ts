@@ -1,5 +1,5 @@
-import { escapeFilterValue } from './filter-value.ts'
 import { isTimeFilter, readTimeFilter } from './filter-time.ts'
+import { escapeFilterValue } from './filter-value.ts'
 
 /** Filters by the names of their parameters, as the address and the API have them. */
 export type Filters = Readonly<Record<string, string | undefined>>
