@@ -116,6 +116,9 @@ const provenWithAnalytics = ['getActivity', 'queryAnalytics']
 /** Selects requests with the function of `listGenerations`. */
 const provenWithList = ['streamGenerations']
 
+/** See src/api/identity/saved-views/saved-views.test.ts. */
+const provenWithViews = ['listSavedViews', 'createSavedView', 'updateSavedView', 'deleteSavedView']
+
 const operationOf = (id: string) => {
   const found = operations.find((operation) => operation.id === id)
   if (!found) throw new Error(`${id} is no operation`)
@@ -130,6 +133,7 @@ test('every operation on own records is called below', () => {
     ...Object.keys(forCaller),
     ...provenWithAnalytics,
     ...provenWithList,
+    ...provenWithViews,
   ])
   const others = ownOperations.filter((operation) => !sharedData(operation) && !inference(operation))
   expect(others.map(({ id }) => id).sort()).toEqual([...covered].sort())

@@ -41,6 +41,7 @@ export const importApiKeys = defineOperation({
   description:
     'Clients keep their keys. A key that exists already is reported as `existing` and left as it is, so the request can be repeated. A key that cannot be imported is `rejected` and does not keep the others from it. Secrets are neither stored nor returned.',
   permission: 'keys:write',
+  scope: 'workspace',
   body: importBody,
   errors: [409],
   response: importResult,
