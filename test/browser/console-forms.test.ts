@@ -219,6 +219,74 @@ describeInChromium('Forms of governance in the console', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 
+  test('several keys are chosen with the mouse and the keyboard, disabled, tagged and exported', async () => {
+    for (const name of ['bulk a', 'bulk b', 'bulk c', 'bulk d']) await createKey(name)
+    const visitor = await arrive()
+    const { page } = visitor
+    await visitor.visit('/keys?q=bulk')
+    const select = (name: string) => page.getByRole('checkbox', { name: `Select ${name}` })
+    await select('bulk d').click()
+    await select('bulk b').click({ modifiers: ['Shift'] })
+    await page.getByText('3 selected').waitFor()
+    await visitor.settle()
+    expect(await visitor.findViolations('light')).toEqual([])
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export selected' }).click()
+    const csv = await readFile(await (await download).path(), 'utf8')
+    expect(csv.split('\r\n').map((line) => line.split(',')[0])).toEqual([
+      ...['Name', 'bulk d', 'bulk c', 'bulk b', ''],
+    ])
+    await select('bulk b').press('ArrowDown')
+    await page.keyboard.press('Space')
+    await page.getByText('4 selected').waitFor()
+    await page.keyboard.press('Space')
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await page.getByText('3 keys changed.').waitFor()
+    const states = async () => {
+      const { body } = await server.call('GET', '/keys?q=bulk&include_disabled=true')
+      return body.data.map(({ name, disabled }: { name: string; disabled: boolean }) => [name, disabled])
+    }
+    expect(await states()).toEqual([
+      ['bulk d', true],
+      ['bulk c', true],
+      ['bulk b', true],
+      ['bulk a', false],
+    ])
+    await page.getByRole('checkbox', { name: 'Select all rows' }).click()
+    await page.getByRole('button', { name: 'Set tags' }).click()
+    const set = page.getByRole('combobox', { name: 'Always set' })
+    await set.fill('team=shop')
+    await set.press('Enter')
+    await button(page, 'Save').click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await findKey('bulk a')).toMatchObject({ tags: { set: { team: 'shop' } } })
+
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByRole('checkbox', { name: 'Owner' }).click()
+    await page.getByRole('columnheader', { name: 'Owner' }).waitFor({ state: 'detached' })
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('the limit that rejected a request is raised on its screen', async () => {
+    const { body } = await server.call('POST', '/keys', { body: { name: 'Tight', limit: 0.000001 } })
+    const refused = await chat(body.key, 'sandbox/echo')
+    expect(refused.body.error.metadata.limit).toBe('key')
+    await flushRequestLog(server.gateway)
+    const listed = await server.call('GET', '/generations?status=refused')
+    const { id } = listed.body.data.find((request: { key: { name: string } }) => request.key.name === 'Tight')
+    const visitor = await arrive()
+    const { page } = visitor
+    await visitor.visit(`/requests/${id}`)
+    await page.getByRole('button', { name: 'Raise limit' }).click()
+    await page.getByRole('textbox', { name: 'Limit in total' }).fill('5')
+    await visitor.settle()
+    expect(await visitor.findViolations('light')).toEqual([])
+    await button(page, 'Save').click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect((await chat(body.key, 'sandbox/echo')).status).toBe(200)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
   const createKey = async (name: string) => {
     const { body } = await server.call('POST', '/keys', { body: { name } })
     return { hash: body.data.hash, secret: body.key }

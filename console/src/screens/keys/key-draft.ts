@@ -7,7 +7,9 @@ import type { ApiKey } from './key-fields.ts'
 import type { RateDraft } from './rate-draft.ts'
 
 export type KeyBody = paths['/keys']['post']['requestBody']['content']['application/json']
-type KeyChanges = NonNullable<paths['/keys/{hash}']['patch']['requestBody']>['content']['application/json']
+export type KeyChanges = NonNullable<
+  paths['/keys/{hash}']['patch']['requestBody']
+>['content']['application/json']
 
 /** What can be changed of a key later, too. */
 export interface KeyDraft extends KeyLimit {

@@ -14,9 +14,9 @@ import { Time } from '../../components/time.tsx'
 import { useMemberNames } from '../../components/use-members.ts'
 import { useWorkspaceNames } from '../../components/use-workspaces.ts'
 import { KeyActions } from './key-actions.tsx'
+import { KeyLimit, KeyStateBadge } from './key-columns.tsx'
 import type { ApiKey } from './key-fields.ts'
 import { KeyPolicyView, policyOptions } from './key-policy.tsx'
-import { KeyLimit, KeyStateBadge } from './key-table.tsx'
 import { KeyUsage, usageOptions } from './key-usage.tsx'
 
 export const screen = createLazyRoute('/keys/$hash')({ component: KeyScreen })
