@@ -61,7 +61,7 @@ describeInChromium('Access in the console', (chromium) => {
     await heading(page, 'Members').waitFor()
 
     await owner.open(`/audit?target_id=${ada.id}&action=member.update`)
-    await page.getByRole('button', { name: /Details of member.update/ }).click()
+    await page.getByRole('button', { name: /^Details: .* changed the role of member/ }).click()
     const change = page.getByRole('row', { name: /^role/ })
     expect(await change.getByRole('cell').allTextContents()).toEqual(['role', 'org:member', 'org:admin'])
     expect(await chromium().takeProblems()).toEqual([])

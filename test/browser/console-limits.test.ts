@@ -127,6 +127,7 @@ describeInChromium('Limits in the console', (chromium) => {
     const { data } = (await server.call('POST', '/keys', { body: { name: 'trial' } })).body
     await visitor.visit(`/keys/${data.hash}`)
     await act(page, 'trial', 'Edit')
+    await page.getByRole('button', { name: 'More options' }).click()
     await choose(page, 'Tier', 'free')
     await submit(page, 'Save')
     expect((await server.call('GET', `/keys/${data.hash}`)).body.data.tier).toBe('free')

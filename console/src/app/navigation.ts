@@ -236,4 +236,5 @@ export function findNavigationItem(pathname: string): NavigationItem | undefined
 /** Screens that need another permission than the one that leads to them. */
 export const innerScreens: Omit<NavigationItem, 'icon'>[] = [
   { label: 'Catalog changes', to: '/models/changes', permission: 'catalogue:read' },
+  { label: 'Routing rules', to: '/routing/rules', permission: 'routing_rules:read' },
 ]

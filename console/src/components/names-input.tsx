@@ -31,7 +31,7 @@ export function ModelsInput({ label = 'Models', placeholder = '', ...props }: Na
       placeholder={props.value.length === 0 ? placeholder : ''}
       acceptValueOnBlur
       maxTags={100}
-      data={modelsOf(data).map(({ id }) => id)}
+      data={isListed(typed, props.value) ? modelsOf(data).map(({ id }) => id) : []}
       onSearchChange={setTyped}
     />
   )
@@ -40,6 +40,7 @@ export function ModelsInput({ label = 'Models', placeholder = '', ...props }: Na
 /** Chooses providers by their slug. */
 export function ProvidersInput({ label = 'Providers', placeholder = '', ...props }: NamesInputProps) {
   const isAllowed = mayDo(useSession(), 'models:read')
+  const [typed, setTyped] = useState('')
   const { data } = useQuery({ ...api.queryOptions('get', '/providers'), enabled: isAllowed })
   return (
     <TagsInput
@@ -49,7 +50,13 @@ export function ProvidersInput({ label = 'Providers', placeholder = '', ...props
       acceptValueOnBlur
       maxTags={100}
       limit={30}
-      data={(data?.data ?? []).map(({ slug }) => slug)}
+      data={isListed(typed, props.value) ? (data?.data ?? []).map(({ slug }) => slug) : []}
+      onSearchChange={setTyped}
     />
   )
+}
+
+/** Once something is chosen, the list waits for text: open, it would cover the fields below. */
+function isListed(typed: string, value: string[]): boolean {
+  return typed !== '' || value.length === 0
 }

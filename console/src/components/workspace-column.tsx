@@ -13,6 +13,7 @@ export function useWorkspaceColumn<Row extends { workspace_id?: string | null }>
     {
       header: 'Workspace',
       visibleFrom: 'sm',
+      csv: ({ workspace_id }) => (workspace_id ? nameOf(workspace_id) : null),
       render: ({ workspace_id }) => (workspace_id ? nameOf(workspace_id) : '–'),
     },
   ]

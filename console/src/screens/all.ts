@@ -21,7 +21,7 @@ import { operationRoute, referenceRoute } from './reference/route.ts'
 import { requestRoute } from './request/route.ts'
 import { requestsRoute } from './requests/route.ts'
 import { rolesRoute } from './roles/route.ts'
-import { routingRoute } from './routing/route.ts'
+import { routingRoute, routingRulesRoute } from './routing/route.ts'
 import { settingsRoute } from './settings/route.ts'
 import { systemRoute } from './system/route.ts'
 import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
@@ -53,6 +53,7 @@ export const screenRoutes = [
   presetsRoute,
   presetRoute,
   routingRoute,
+  routingRulesRoute,
   filesRoute,
   mediaRoute,
   containersRoute,

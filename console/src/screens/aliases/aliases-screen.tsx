@@ -3,9 +3,12 @@ import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { writeOffset } from '../../app/search-params.ts'
+import { mayDo, useSession } from '../../app/session.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
+import { AliasForm } from './alias-form.tsx'
 import { AliasTable } from './alias-table.tsx'
 
 export const screen = createLazyRoute('/aliases')({ component: AliasesScreen })
@@ -13,6 +16,7 @@ export const screen = createLazyRoute('/aliases')({ component: AliasesScreen })
 const pageSize = 50
 
 function AliasesScreen() {
+  const mayCreate = mayDo(useSession(), 'model_aliases:write')
   const { offset = 0 } = screen.useSearch()
   const navigate = screen.useNavigate()
   const options = api.queryOptions('get', '/model-aliases', {
@@ -24,6 +28,11 @@ function AliasesScreen() {
       title="Aliases"
       description="Names for models in requests: for one model, for a group in the order it is tried, or for several by weight."
       calls={[callOf(options)]}
+      actions={
+        mayCreate && (
+          <DialogButton label="Create an alias">{(close) => <AliasForm onClose={close} />}</DialogButton>
+        )
+      }
     >
       <PagedList
         query={query}
@@ -32,8 +41,8 @@ function AliasesScreen() {
         onPage={(next) => void navigate({ search: writeOffset(next) })}
         empty={
           <EmptyState title={offset > 0 ? 'No further aliases' : 'No aliases yet'}>
-            An alias moves all requests for a name to another model at once, or a part of them by weight.
-            Create one with POST /model-aliases.
+            With an alias, you move all requests for a name to another model, or a share of them by weight,
+            without changing an application.
           </EmptyState>
         }
       >

@@ -26,7 +26,7 @@ function AuditScreen() {
   return (
     <Page
       title="Audit log"
-      description="Who changed what, and what was refused. Entries cannot be changed: each contains a hash of the one before."
+      description="Who changed what, and what was refused. Entries cannot be altered: each contains a hash of the one before."
       calls={[callOf(options)]}
       actions={
         <>

@@ -1,14 +1,13 @@
 import { Badge, Button, Collapse, Group, Paper, Stack, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import type { ReactNode } from 'react'
-import type { Schemas } from '../../api/client.ts'
 import { Id } from '../../components/copy.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { Time } from '../../components/time.tsx'
-import { formatValue, listChanges } from './changes.ts'
+import { useWorkspaceNames } from '../../components/use-workspaces.ts'
+import { formatValue, labelOf, listChanges } from './changes.ts'
 import type { AuditFilters } from './filters.ts'
-
-type Entry = Schemas['AuditEntry']
+import { describeEntry, type Entry, nameActor } from './sentence.ts'
+import { nounOf } from './vocabulary.ts'
 
 interface EntryListProps {
   entries: Entry[]
@@ -16,54 +15,48 @@ interface EntryListProps {
 }
 
 export function EntryList({ entries, onFilter }: EntryListProps) {
+  const workspaceOf = useWorkspaceNames(entries.map(({ workspace_id }) => workspace_id))
   return (
     <Stack component="ul" gap="xs" p={0} m={0} style={{ listStyle: 'none' }}>
       {entries.map((entry) => (
         <Paper component="li" key={entry.id} withBorder p="sm">
-          <EntryRow entry={entry} onFilter={onFilter} />
+          <EntryRow entry={entry} sentence={describeEntry(entry, { workspaceOf })} onFilter={onFilter} />
         </Paper>
       ))}
     </Stack>
   )
 }
 
-interface EntryRowProps {
+interface EntryDetailsProps {
   entry: Entry
   onFilter: (filters: AuditFilters) => void
 }
 
-function EntryRow({ entry, onFilter }: EntryRowProps) {
+function EntryRow({ entry, sentence, onFilter }: EntryDetailsProps & { sentence: string }) {
   const [isOpen, { toggle }] = useDisclosure()
-  const { action, actor, target, outcome, created_at } = entry
-  const actorName = actor.name ?? actor.id ?? actor.type
+  const { action, outcome, created_at } = entry
   return (
     <>
       <Group justify="space-between" gap="xs" align="flex-start">
         <div style={{ flex: '1 1 260px', minWidth: 0, overflowWrap: 'anywhere' }}>
+          <Text size="sm">{sentence}</Text>
           <Group gap="xs">
-            <Text fw={600} size="sm">
-              {action}
+            <Text size="xs" c="dimmed" component="div">
+              <Time iso={created_at} style="age" /> · {action}
             </Text>
             {outcome === 'refused' && (
               <Badge color="red" variant="light" tt="none">
                 refused
               </Badge>
             )}
-            <Text size="sm" c="dimmed">
-              <Time iso={created_at} />
-            </Text>
           </Group>
-          <Text size="sm">
-            {actorName} <Dimmed>({actor.type})</Dimmed> · {target.name ?? target.id}{' '}
-            <Dimmed>({target.type})</Dimmed>
-          </Text>
         </div>
         <Button
           size="xs"
           variant="default"
           onClick={toggle}
           aria-expanded={isOpen}
-          aria-label={`Details of ${action}, ${target.name ?? target.id}`}
+          aria-label={`Details: ${sentence}`}
         >
           {isOpen ? 'Less' : 'Details'}
         </Button>
@@ -73,16 +66,8 @@ function EntryRow({ entry, onFilter }: EntryRowProps) {
   )
 }
 
-function Dimmed({ children }: { children: ReactNode }) {
-  return (
-    <Text span c="dimmed" size="sm">
-      {children}
-    </Text>
-  )
-}
-
-function EntryDetails({ entry, onFilter }: EntryRowProps) {
-  const { actor, target, changes, request_id, ip, user_agent, workspace_id } = entry
+function EntryDetails({ entry, onFilter }: EntryDetailsProps) {
+  const { actor, target, changes, created_at, request_id, ip, user_agent, workspace_id } = entry
   const actorId = actor.id
   return (
     <Stack gap="sm" pt="sm">
@@ -93,12 +78,13 @@ function EntryDetails({ entry, onFilter }: EntryRowProps) {
             name,
             formatValue(value),
           ]),
-          ['Acted', actor.id ? <Id key="actor" value={actor.id} /> : (actor.name ?? actor.type)],
-          ['Target', <Id key="target" value={target.id} />],
+          ['Time', <Time key="time" iso={created_at} />],
+          ['Actor', actor.id ? <Id key="actor" value={actor.id} /> : nameActor(actor)],
+          [`Id of the ${nounOf(target.type)}`, <Id key="target" value={target.id} />],
           ['Workspace', workspace_id ? <Id key="workspace" value={workspace_id} /> : 'none'],
           ['Request', request_id ? <Id key="request" value={request_id} /> : 'none'],
           ['Address', ip ?? 'unknown'],
-          ['Program', user_agent ?? 'unknown'],
+          ['Client', user_agent ?? 'unknown'],
           ['Entry', <Id key="entry" value={entry.id} />],
           ['Hash', <Id key="hash" value={entry.hash} label="Copy the hash" />],
         ]}
@@ -106,14 +92,14 @@ function EntryDetails({ entry, onFilter }: EntryRowProps) {
       <Group gap="xs">
         {actorId !== null && (
           <Button size="compact-xs" variant="default" onClick={() => onFilter({ actor_id: actorId })}>
-            All of this actor
+            Everything by this actor
           </Button>
         )}
         <Button size="compact-xs" variant="default" onClick={() => onFilter({ target_id: target.id })}>
-          All of this target
+          Everything about this object
         </Button>
         <Button size="compact-xs" variant="default" onClick={() => onFilter({ action: entry.action })}>
-          All with this action
+          Every such change
         </Button>
       </Group>
     </Stack>
@@ -142,20 +128,20 @@ function Changes({ before, after }: ChangesProps) {
         <Table.Tbody>
           {changes.map((change) => (
             <Table.Tr key={change.field} style={{ overflowWrap: 'anywhere' }}>
-              <Table.Td>{change.field}</Table.Td>
+              <Table.Td>{labelOf(change.field)}</Table.Td>
               <Table.Td
                 style={{
                   background: change.before === undefined ? undefined : 'var(--mantine-color-red-light)',
                 }}
               >
-                {formatValue(change.before)}
+                {formatValue(change.before, change.field)}
               </Table.Td>
               <Table.Td
                 style={{
                   background: change.after === undefined ? undefined : 'var(--mantine-color-teal-light)',
                 }}
               >
-                {formatValue(change.after)}
+                {formatValue(change.after, change.field)}
               </Table.Td>
             </Table.Tr>
           ))}

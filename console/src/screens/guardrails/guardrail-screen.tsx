@@ -6,6 +6,7 @@ import { api, client } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDoIn, useSession } from '../../app/session.tsx'
 import { DangerPanel } from '../../components/danger-panel.tsx'
+import { HistoryButton } from '../../components/history-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
@@ -27,6 +28,7 @@ function GuardrailScreen() {
     <Page
       title={query.data?.data.name ?? 'Guardrail'}
       description={<TextLink to="/guardrails">All guardrails</TextLink>}
+      actions={<HistoryButton targetId={id} />}
       calls={[callOf(options), callOf(keyAssignmentsOptions(id)), callOf(memberAssignmentsOptions(id))]}
     >
       <QueryView query={query}>{({ data }) => <Details key={data.id} guardrail={data} />}</QueryView>

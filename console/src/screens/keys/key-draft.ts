@@ -2,11 +2,14 @@ import type { paths } from '../../api/schema.ts'
 import { type KeyLimit, toKeyLimit } from '../../components/key-limit-fields.tsx'
 import type { Priority } from '../../components/priority-select.tsx'
 import { noTagRules, type TagRules, toTagRules } from '../../components/tag-rules-fields.tsx'
-import { type ApiKey, endOfDay } from './key-fields.ts'
+import { readUtcDay } from '../../format/utc-day.ts'
+import type { ApiKey } from './key-fields.ts'
 import type { RateDraft } from './rate-draft.ts'
 
 export type KeyBody = paths['/keys']['post']['requestBody']['content']['application/json']
-type KeyChanges = NonNullable<paths['/keys/{hash}']['patch']['requestBody']>['content']['application/json']
+export type KeyChanges = NonNullable<
+  paths['/keys/{hash}']['patch']['requestBody']
+>['content']['application/json']
 
 /** What can be changed of a key later, too. */
 export interface KeyDraft extends KeyLimit {
@@ -65,7 +68,7 @@ export function toKeyBody(draft: NewKeyDraft): KeyBody {
   return {
     name: name.trim(),
     ...toKeyLimit(draft),
-    expires_at: endOfDay(lastDay),
+    expires_at: readUtcDay(lastDay),
     ...(tier !== null && { tier }),
     ...(priority !== 'normal' && { priority }),
     ...(maxPriority !== null && { max_priority: maxPriority }),

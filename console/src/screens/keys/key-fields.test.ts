@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type ApiKey, endOfDay, stateOf, usedOf } from './key-fields.ts'
+import { type ApiKey, stateOf, usedOf } from './key-fields.ts'
 
 const key: ApiKey = {
   hash: 'a'.repeat(64),
@@ -40,8 +40,4 @@ test('a key is active, disabled or expired', () => {
   expect(stateOf(key, now)).toBe('active')
   expect(stateOf(key, Date.parse('2026-07-01T00:00:00Z'))).toBe('expired')
   expect(stateOf({ ...key, disabled: true }, now)).toBe('disabled')
-})
-
-test('a date is the end of that day in UTC', () => {
-  expect([endOfDay('2026-06-01'), endOfDay('')]).toEqual(['2026-06-01T23:59:59Z', null])
 })

@@ -13,8 +13,3 @@ export function stateOf({ disabled, expires_at }: ApiKey, now = Date.now()): Key
   if (disabled) return 'disabled'
   return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active'
 }
-
-/** The end of a day in UTC; null for no date. */
-export function endOfDay(date: string): string | null {
-  return date === '' ? null : `${date}T23:59:59Z`
-}

@@ -6,6 +6,7 @@ import { api } from '../../api/client.ts'
 import { mayDo, mayDoIn, useSession } from '../../app/session.tsx'
 import { Id } from '../../components/copy.tsx'
 import { Fact } from '../../components/fact.tsx'
+import { HistoryButton } from '../../components/history-button.tsx'
 import { NodeSpending, spendingOptions } from '../../components/node-spending.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -14,9 +15,9 @@ import { Time } from '../../components/time.tsx'
 import { useMemberNames } from '../../components/use-members.ts'
 import { useWorkspaceNames } from '../../components/use-workspaces.ts'
 import { KeyActions } from './key-actions.tsx'
+import { KeyLimit, KeyStateBadge } from './key-columns.tsx'
 import type { ApiKey } from './key-fields.ts'
 import { KeyPolicyView, policyOptions } from './key-policy.tsx'
-import { KeyLimit, KeyStateBadge } from './key-table.tsx'
 import { KeyUsage, usageOptions } from './key-usage.tsx'
 
 export const screen = createLazyRoute('/keys/$hash')({ component: KeyScreen })
@@ -39,9 +40,13 @@ function KeyScreen() {
       title={key?.name ?? 'API key'}
       calls={calls}
       actions={
-        key &&
-        mayDo(session, 'keys:write') && (
-          <KeyActions apiKey={key} onDelete={() => void navigate({ to: '/keys' })} />
+        key && (
+          <>
+            <HistoryButton targetId={hash} />
+            {mayDo(session, 'keys:write') && (
+              <KeyActions apiKey={key} onDelete={() => void navigate({ to: '/keys' })} />
+            )}
+          </>
         )
       }
     >

@@ -13,6 +13,7 @@ import { TextLink } from '../../components/text-link.tsx'
 import { ContentView } from './content-view.tsx'
 import { ExplanationView } from './explanation-view.tsx'
 import { Failure } from './failure.tsx'
+import { RaiseRefusingLimit } from './raise-refusing-limit.tsx'
 import { RequestActions } from './request-actions.tsx'
 import { Summary } from './summary.tsx'
 
@@ -31,6 +32,7 @@ function RequestScreen() {
   const summary = useQuery(listed)
   const explanation = useQuery(explained)
   const request = summary.data?.data[0]
+  const refusal = explanation.data?.data.refusal
   const reachedProvider = request !== undefined && request.status !== 'refused'
   const record = useQuery({ ...recorded, enabled: reachedProvider })
   const mayRead = reachedProvider && mayDo(session, 'contents:read')
@@ -67,6 +69,7 @@ function RequestScreen() {
             )
           }
         </QueryView>
+        {request && refusal && <RaiseRefusingLimit request={request} refusal={refusal} />}
         {request && (
           <QueryView query={explanation}>{({ data }) => <ExplanationView explanation={data} />}</QueryView>
         )}

@@ -5,3 +5,8 @@ export const routingRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/routing',
 }).lazy(() => import('./routing-screen.tsx').then(({ screen }) => screen))
+
+export const routingRulesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/routing/rules',
+}).lazy(() => import('./rules/rules-screen.tsx').then(({ screen }) => screen))

@@ -1,9 +1,10 @@
 import { Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-import { createLazyRoute } from '@tanstack/react-router'
+import { createLazyRoute, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
+import { mayDo, useSession } from '../../app/session.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Change, hasChange, noChange } from './change.ts'
 import { ChangeForm } from './change-form.tsx'
@@ -22,6 +23,7 @@ const exampleCall = {
 }
 
 function RoutingScreen() {
+  const maySeeRules = mayDo(useSession(), 'routing_rules:read')
   const [stored, setStored] = useLocalStorage<SavedRequest[]>({
     key: 'headgate-routing-requests',
     defaultValue: [],
@@ -43,6 +45,13 @@ function RoutingScreen() {
       scope="one"
       description="Which endpoint would serve your requests, at what price, and what a change would make of it. Nothing is sent to a model, and nothing is charged."
       calls={[call]}
+      actions={
+        maySeeRules && (
+          <Button component={Link} to="/routing/rules" variant="default" size="xs">
+            Routing rules
+          </Button>
+        )
+      }
     >
       <Stack>
         <RequestList requests={requests} onChange={setStored} />
