@@ -7,7 +7,14 @@ import { FailingProviders } from './failing-providers.tsx'
 import { Figures } from './figures.tsx'
 import { LatestFailures } from './latest-failures.tsx'
 import { NearBudgets } from './near-budgets.tsx'
-import { budgetsQuery, creditsQuery, failuresQuery, figuresQuery, healthQuery, type Selection } from './queries.ts'
+import {
+  budgetsQuery,
+  creditsQuery,
+  failuresQuery,
+  figuresQuery,
+  healthQuery,
+  type Selection,
+} from './queries.ts'
 import { type HomeSearch, periods, rangeOf } from './search.ts'
 import { TopLists } from './top-lists.tsx'
 

@@ -59,7 +59,9 @@ function Budgets({ budgets }: { budgets: NearBudget[] }) {
   return (
     <Stack component="ul" gap="sm" p={0} m={0} style={{ listStyle: 'none' }}>
       {budgets.map((budget) => (
-        <li key={`${budget.kind} ${budget.key_hash ?? budget.workspace_id ?? budget.user_id} ${budget.interval}`}>
+        <li
+          key={`${budget.kind} ${budget.key_hash ?? budget.workspace_id ?? budget.user_id} ${budget.interval}`}
+        >
           <Text size="sm" component="div" truncate>
             {budget.kind !== 'credits' && <OwnerLink budget={budget} />}{' '}
             <Text span inherit c="dimmed">
