@@ -34,6 +34,7 @@ const chromium = await TestChromium.open()
 await take(server, chromium, { name: 'get-started', path: '/' })
 const { failedOver, refused } = await seedOrganization(server, upstream, now)
 const pictures: Picture[] = [
+  { name: 'home', path: '/', height: 1_100 },
   { name: 'requests', path: '/requests' },
   { name: 'request', path: `/requests/${failedOver}`, height: 1_760 },
   { name: 'refused', path: `/requests/${refused}`, height: 1_000 },

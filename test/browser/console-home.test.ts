@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { flushRequestLog } from '../../src/gateway/request-log.ts'
+import { findKey } from '../../src/identity/keys.ts'
 import { createMember } from '../../src/identity/members.ts'
+import { utcDay } from '../../src/platform/time/time.ts'
 import { describeInChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
+import { recordSpend } from '../support/spend.ts'
 import { Person } from './person.ts'
 
 const hostileUser = 'a,b\\c <img src=x onerror="alert(1)">'
@@ -78,6 +81,24 @@ describeInChromium('The home screen of the console', (chromium) => {
     await failures.getByRole('row').nth(1).getByRole('link').click()
     await page.waitForURL(/\/requests\/gen-/)
     await page.getByText('HTTP 500').first().waitFor()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('a budget that is nearly used is shown with its forecast, and leads to its owner', async () => {
+    const { own, clock, gateway } = server
+    const created = await server.call('POST', '/keys', {
+      body: { name: 'nightly', limit: 10, limit_reset: 'monthly' },
+    })
+    const key = await findKey(gateway.db, own.organization.id, created.body.data.hash)
+    if (!key) throw new Error('the key is missing')
+    await recordSpend(gateway, key, utcDay(clock.now()), { credits: 9 })
+    const person = await arriveAsOwner()
+    const { page } = person
+    await person.open('/?period=week')
+    const budgets = page.getByRole('region', { name: 'Budgets above 80%' })
+    await budgets.getByText('$9.00 of $10.00 a month, $1.00 left').waitFor()
+    await budgets.getByRole('link', { name: 'nightly' }).click()
+    await page.getByRole('heading', { level: 1, name: 'nightly' }).waitFor()
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 

@@ -735,6 +735,7 @@ export const samples: Record<string, SampleFactory> = {
   getSystem: fixedSample('/system'),
   listEndpointHealth: fixedSample('/endpoints/health'),
   listBudgetNodes: fixedSample('/budgets'),
+  listNearBudgets: fixedSample('/budgets/nearest'),
   searchObjects: fixedSample('/search?q=key'),
   getKeyPolicy: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}/policy`),
 

@@ -4,8 +4,13 @@ import { type BudgetLimit, textsOf } from './budget-intervals.ts'
 import { Time } from './time.tsx'
 import { UsageBar } from './usage-bar.tsx'
 
+type LimitAmounts = Pick<
+  BudgetLimit,
+  'limit' | 'spent' | 'held' | 'remaining' | 'forecast' | 'interval' | 'resets_at'
+>
+
 /** Shows the spent, held and remaining amounts of a limit, and its next reset. */
-export function LimitBar({ limit }: { limit: BudgetLimit }) {
+export function LimitBar({ limit }: { limit: LimitAmounts }) {
   const { limit: allowed, spent, held, remaining, forecast, resets_at } = limit
   // The amounts of the credits are hidden from those who see some workspaces only.
   if (allowed === null || spent === null || held === null) {

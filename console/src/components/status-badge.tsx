@@ -13,7 +13,7 @@ const colors: Record<Status, string> = {
 /** The final status of a request. */
 export function StatusBadge({ status }: { status: Status }) {
   return (
-    <Badge variant="dot" color={colors[status]} tt="none">
+    <Badge variant="dot" color={colors[status]} tt="none" miw="max-content">
       {status}
     </Badge>
   )

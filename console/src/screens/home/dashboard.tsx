@@ -6,7 +6,15 @@ import { mayDo, type Session, useSession } from '../../app/session.tsx'
 import { FailingProviders } from './failing-providers.tsx'
 import { Figures } from './figures.tsx'
 import { LatestFailures } from './latest-failures.tsx'
-import { failuresQuery, figuresQuery, healthQuery, type Selection } from './queries.ts'
+import { NearBudgets } from './near-budgets.tsx'
+import {
+  budgetsQuery,
+  creditsQuery,
+  failuresQuery,
+  figuresQuery,
+  healthQuery,
+  type Selection,
+} from './queries.ts'
 import { type HomeSearch, periods, rangeOf } from './search.ts'
 import { TopLists } from './top-lists.tsx'
 
@@ -36,6 +44,7 @@ export function Dashboard(view: DashboardView) {
     <Stack gap="md">
       {seesUsage && <Figures period={period} now={now} workspaceId={workspaceId} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
+        {mayDo(session, 'budgets:read') && <NearBudgets workspaceId={workspaceId} />}
         {mayDo(session, 'models:read') && <FailingProviders />}
       </SimpleGrid>
       {seesUsage && <TopLists selection={selectionOf(view)} period={period} search={search} />}
@@ -48,6 +57,8 @@ export function Dashboard(view: DashboardView) {
 export function listCalls(session: Session, view: DashboardView): Call[] {
   return [
     ...(mayDo(session, 'activity:read') ? [figuresQuery(selectionOf(view))] : []),
+    ...(mayDo(session, 'budgets:read') ? [budgetsQuery(view)] : []),
+    ...(mayDo(session, 'credits:read') ? [creditsQuery] : []),
     ...(mayDo(session, 'models:read') ? [healthQuery] : []),
     ...(mayDo(session, 'generations:read') ? [failuresQuery(failuresOf(view))] : []),
   ].map(callOf)

@@ -51,7 +51,7 @@ export function Figures({ period, now, workspaceId }: FiguresProps) {
   const other = period === 'day' ? 'week' : 'day'
   const chosen = usePeriod(period, now, workspaceId)
   const second = usePeriod(other, now, workspaceId)
-  const course = useQuery(courseQuery(chosen.selection))
+  const course = useQuery(courseQuery(chosen.selection, period === 'day' ? 'hour' : 'day'))
   const error = chosen.error ?? second.error ?? course.error
   return (
     <section aria-label={`The last ${periods[period].label}`}>
@@ -122,19 +122,19 @@ function Card({ figure, chosen, second, course }: CardProps) {
         <Box visibleFrom="sm">
           {course && (
             <Sparkline
-              label={`${label} hour by hour`}
+              label={`${label} over time`}
               values={course.map((row) => readValue(row, figure)).reverse()}
             />
           )}
         </Box>
       </Group>
       <Group gap={6} mih={20}>
-        <ChangeOf figure={figure} of={chosen} />
         {chosen.now && detail && (
           <Text size="xs" c="dimmed">
             {detail(chosen.now)}
           </Text>
         )}
+        <ChangeOf figure={figure} of={chosen} />
       </Group>
       <Group gap={6} mih={20}>
         {second.now === undefined ? (

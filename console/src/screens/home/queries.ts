@@ -47,9 +47,9 @@ export function figuresQuery(selection: Selection) {
   return analyticsQuery(selection, { metrics: [...figureFields] })
 }
 
-/** All figures of a period, hour by hour. */
-export function courseQuery(selection: Selection) {
-  return analyticsQuery(selection, { metrics: [...figureFields], granularity: 'hour' })
+/** All figures of a period, by hour or day. */
+export function courseQuery(selection: Selection, granularity: 'hour' | 'day') {
+  return analyticsQuery(selection, { metrics: [...figureFields], granularity })
 }
 
 type DimensionField = NonNullable<QueryBody['dimensions']>[number]
@@ -75,5 +75,13 @@ export function failuresQuery({ range, workspaceId }: Selection) {
     refetchInterval: refreshMs,
   }
 }
+
+/** The budgets of which most is used. */
+export function budgetsQuery({ workspaceId }: Pick<Selection, 'workspaceId'>) {
+  const query = { limit: 6, ...(workspaceId !== null && { workspace_id: workspaceId }) }
+  return { ...api.queryOptions('get', '/budgets/nearest', { params: { query } }), refetchInterval: refreshMs }
+}
+
+export const creditsQuery = api.queryOptions('get', '/credits')
 
 export const healthQuery = { ...api.queryOptions('get', '/providers/health'), refetchInterval: refreshMs / 2 }

@@ -40,7 +40,11 @@ export function resolveMetrics({ metrics, order_by }: QueryBody): Metric[] {
 }
 
 /** The largest groups; null if these are all. */
-export function selectLargestGroups(groups: readonly Group[], body: QueryBody, max: number): Group[] | null {
+export function selectLargestGroups(
+  groups: readonly CountedGroup[],
+  body: QueryBody,
+  max: number,
+): CountedGroup[] | null {
   if (groups.length <= max) return null
   const rank = resolveRankingMetric(body)
   const keyed = groups.map((group) => ({ group, key: rank.value(group) ?? 0 }))
@@ -54,7 +58,7 @@ export function selectLargestGroups(groups: readonly Group[], body: QueryBody, m
 export function resolveRankingMetric(body: QueryBody): Metric {
   const [first] = [body.order_by?.field ?? '', ...body.metrics]
     .flatMap((name) => metricsByName.get(name) ?? [])
-    .filter((metric) => !metric.isRate && metric.measures.length > 0)
+    .filter(({ isRate, measures, readsFailures }) => !isRate && (measures.length > 0 || readsFailures))
   return first ?? requestCount
 }
 

@@ -475,6 +475,14 @@ describeOnEachDatabase('Analytics', (server, kind) => {
       }
     })
 
+    test('a group limit keeps the groups with the most errors', async () => {
+      const more = { dimensions: ['api_key_id'], time_range: range(31) }
+      const everything = await query({ metrics: ['error_count'], ...more })
+      const most = Math.max(...everything.map(({ error_count }) => Number(error_count)))
+      const kept = await query({ metrics: ['error_count', 'request_count'], ...more, group_limit: 1 })
+      expect(kept.map(({ error_count }) => error_count)).toEqual([most])
+    })
+
     test('the row limit says that it cut', async () => {
       const body = { metrics: ['request_count'], dimensions: ['api_key_id'], limit: 2 }
       const { body: result } = await post(body)

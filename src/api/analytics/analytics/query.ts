@@ -49,7 +49,8 @@ export async function runQuery(
   const built = { ...buildRollupQuery(gateway, body, range, parsed, titles), alternatives: visible }
   const rollupQuery = await boundDimensions(body, built, runRollup)
   const { groups, isTruncated } = await loadTopGroups(body, rollupQuery, runRollup)
-  const counted = await countFailures(body, groups, rollupQuery, runRollup)
+  const isCounting = resolveMetrics(body).some(({ readsFailures }) => readsFailures)
+  const counted = isCounting ? await countFailures(groups, rollupQuery, runRollup) : groups
   const { groups: shown, truncated } = sortAndLimitGroups(counted, body)
   const names = await loadDisplayNames(gateway, organizationId, body.dimensions, shown, titles)
   return {
@@ -163,9 +164,11 @@ async function loadTopGroups(
 ): Promise<{ groups: Group[]; isTruncated: boolean }> {
   const maxGroups = computeGroupLimit(body, query)
   if (maxGroups === null) return { groups: await runRollup(query), isTruncated: false }
-  const { measures } = resolveRankingMetric(body)
-  const totals = await runRollup({ ...query, granularity: null, measures, histograms: [] })
-  const top = selectLargestGroups(totals, body, maxGroups)
+  const rank = resolveRankingMetric(body)
+  const ranking = { ...query, granularity: null, measures: rank.measures, histograms: [] }
+  const totals = await runRollup(ranking)
+  const counted = rank.readsFailures ? await countFailures(totals, ranking, runRollup) : totals
+  const top = selectLargestGroups(counted, body, maxGroups)
   if (!top) return { groups: await runRollup(query), isTruncated: false }
   const names = new Set(top.map(({ values }) => JSON.stringify(values)))
   const filters = query.dimensions.map(({ column, read }, index): Filter => {
@@ -184,12 +187,10 @@ const failureFilter: Filter = { column: 'finish', matches: (reason) => reason ==
 
 /** Adds the number of failures, which no roll-up sums: a second query counts them. */
 async function countFailures(
-  body: QueryBody,
   groups: readonly Group[],
   query: RollupQuery,
   runRollup: RunRollup,
 ): Promise<CountedGroup[]> {
-  if (!resolveMetrics(body).some(({ readsFailures }) => readsFailures)) return [...groups]
   const keyOf = ({ bucket, values }: Group) => JSON.stringify([bucket, values])
   const filters = [...query.filters, failureFilter]
   const failed = await runRollup({ ...query, filters, measures: [], histograms: [] })

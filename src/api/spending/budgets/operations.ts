@@ -9,6 +9,7 @@ import { requireWorkspace, type Workspace } from '../../../identity/workspaces.t
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { formatTimeCursor, parseTimeCursor, type TimePosition } from '../../../platform/time/time-cursor.ts'
 import { queryInteger } from '../../../platform/validation/query-params.ts'
+import { listNearBudgets } from './nearest.ts'
 import {
   buildOwnerlessNode,
   loadKeyNodes,
@@ -84,7 +85,7 @@ const listBudgetNodes = defineOperation({
   },
 })
 
-export const budgetTreeOperations = [listBudgetNodes]
+export const budgetTreeOperations = [listBudgetNodes, listNearBudgets]
 
 async function listWorkspaceLevel({ gateway, caller, scope, query }: PageRequest): Promise<ChildPage> {
   const { organizationId } = caller

@@ -23,7 +23,7 @@ const windowRecord = z.strictObject({
   forecast,
 })
 
-const limitRecord = z
+export const limitRecord = z
   .strictObject({
     kind: z.enum(['credits', 'key', 'member', 'workspace', 'guardrail', 'limit']),
     node_id: z.string().describe('The node whose spending counts.'),
