@@ -13,7 +13,7 @@ const minCompressedBytes = 1024
 const minSharingScreens = 3
 
 /** The screen that most visits begin with. It loads of the shared script only what it needs. */
-const firstScreen = 'get-started-screen.tsx'
+const firstScreen = 'home-screen.tsx'
 
 const font = readFont()
 const first = await bundle([], '')

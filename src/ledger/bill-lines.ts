@@ -95,6 +95,22 @@ export function listLines(db: Db, generationId: string): Promise<LineRow[]> {
     .execute()
 }
 
+/** The lines of several generations, by generation; omits those without any. */
+export async function listLinesOf(
+  db: Db,
+  generationIds: readonly string[],
+): Promise<ReadonlyMap<string, LineRow[]>> {
+  if (generationIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('generation_lines')
+    .selectAll()
+    .where('generation_id', 'in', generationIds)
+    .orderBy('generation_id')
+    .orderBy('position')
+    .execute()
+  return Map.groupBy(rows, ({ generation_id }) => generation_id)
+}
+
 /** Sums the costs of nested requests by generation; omits generations without any. */
 export async function sumNestedCosts(
   db: Db,

@@ -164,7 +164,7 @@ describeInChromium('What the console says of usage', (chromium) => {
     for (const name of ['sandbox/echo', 'broken'])
       await page.getByRole('link', { name, exact: true }).waitFor()
     await page.getByRole('link', { name: 'broken', exact: true }).click()
-    await page.waitForURL(/session_id=broken/)
+    await page.waitForURL(/\/sessions\/broken/)
     expect(await chromium().takeProblems()).toEqual([])
   })
 

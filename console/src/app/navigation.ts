@@ -1,5 +1,5 @@
 import type { IconName } from '../theme/icon-shapes.ts'
-import { mayDo, type Permission, type Session } from './session.tsx'
+import { mayDo, mayDoEverywhere, type Permission, type Session } from './session.tsx'
 
 export interface NavigationItem {
   label: string
@@ -7,6 +7,10 @@ export interface NavigationItem {
   icon: IconName
   /** Hidden from those who lack it; shown to all without one. */
   permission?: Permission
+  /** Whether the permission must be for the whole organization. */
+  isForOrganization?: boolean
+  /** Paths of further screens that belong to it. */
+  includes?: string
   /** Further words to find it by. */
   keywords?: string
   /** Whether the header has a button for it, where it is wide enough. */
@@ -109,6 +113,7 @@ export const navigation: NavigationGroup[] = [
         to: '/requests',
         icon: 'requests',
         permission: 'generations:read',
+        includes: '/sessions',
         keywords: 'log generations history errors rejected refused live tail',
       },
       {
@@ -117,6 +122,14 @@ export const navigation: NavigationGroup[] = [
         icon: 'activity',
         permission: 'activity:read',
         keywords: 'spend cost tokens errors latency analytics usage chart csv',
+      },
+      {
+        label: 'End users',
+        to: '/end-users',
+        icon: 'person',
+        permission: 'activity:read',
+        isForOrganization: true,
+        keywords: 'customer person spending block erase gdpr session',
       },
       {
         label: 'Observability',
@@ -216,12 +229,20 @@ export const navigation: NavigationGroup[] = [
   },
 ]
 
+export function mayOpen(
+  session: Session,
+  { permission, isForOrganization }: Pick<NavigationItem, 'permission' | 'isForOrganization'>,
+): boolean {
+  if (!permission) return true
+  return isForOrganization ? mayDoEverywhere(session, permission) : mayDo(session, permission)
+}
+
 /** The screens that the person may open. */
 export function visibleNavigation(session: Session): NavigationGroup[] {
   return navigation
     .map((group) => ({
       ...group,
-      items: group.items.filter(({ permission }) => !permission || mayDo(session, permission)),
+      items: group.items.filter((item) => mayOpen(session, item)),
     }))
     .filter(({ items }) => items.length > 0)
 }
@@ -230,7 +251,9 @@ export function visibleNavigation(session: Session): NavigationGroup[] {
 export function findNavigationItem(pathname: string): NavigationItem | undefined {
   return navigation
     .flatMap(({ items }) => items)
-    .find(({ to }) => pathname === to || (to !== '/' && pathname.startsWith(`${to}/`)))
+    .find(({ to, includes = to }) =>
+      [to, includes].some((path) => pathname === path || (path !== '/' && pathname.startsWith(`${path}/`))),
+    )
 }
 
 /** Screens that need another permission than the one that leads to them. */

@@ -1,8 +1,8 @@
 import { Alert, Code } from '@mantine/core'
 import { Outlet, useMatches } from '@tanstack/react-router'
 import { Page } from '../components/page.tsx'
-import { findNavigationItem, innerScreens } from './navigation.ts'
-import { mayDo, useSession } from './session.tsx'
+import { findNavigationItem, innerScreens, mayOpen } from './navigation.ts'
+import { useSession } from './session.tsx'
 
 /** The screen; for those who may not see it, the permission that it needs. */
 export function PermittedOutlet() {
@@ -10,7 +10,7 @@ export function PermittedOutlet() {
   // Not the location, which is ahead of what the outlet shows while the next screen is loaded.
   const pathname = useMatches({ select: (matches) => matches.at(-1)?.pathname ?? '/' })
   const item = innerScreens.find(({ to }) => to === pathname) ?? findNavigationItem(pathname)
-  if (!item?.permission || mayDo(session, item.permission)) return <Outlet />
+  if (!item?.permission || mayOpen(session, item)) return <Outlet />
   return (
     <Page key={pathname} title={item.label}>
       <Alert title="Your role does not allow this" role="status">

@@ -1,4 +1,5 @@
-import { client } from '../api/client.ts'
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { api, client, type Schemas } from '../api/client.ts'
 import { mayDo, mayDoEverywhere, useSession } from '../app/session.tsx'
 import { nameOfPerson } from '../format/person.ts'
 
@@ -12,10 +13,23 @@ export interface FilterChoice {
 /** Finds the values that contain a text. */
 export type FindChoices = (text: string) => Promise<FilterChoice[]>
 
-export type ChoiceSource = 'model' | 'provider' | 'key' | 'member' | 'workspace' | 'end_user' | 'tag' | 'time'
+export type ChoiceSource =
+  | 'model'
+  | 'provider'
+  | 'key'
+  | 'member'
+  | 'workspace'
+  | 'end_user'
+  | 'tag'
+  | 'time'
+  | 'audit_actor'
+  | 'audit_action'
+  | 'audit_record'
 
 const limit = 8
 const recentRequests = 100
+const recentEntries = 300
+const staleTime = 60_000
 
 const q = (text: string) => (text === '' ? {} : { q: text })
 
@@ -62,14 +76,56 @@ const findEndUsers: FindChoices = async (text) => {
   return (data?.data ?? []).map(({ id }) => ({ value: id, label: id }))
 }
 
+/** Kinds whose id is that of their entries in the audit log. */
+const auditedKinds = ['key', 'member', 'workspace', 'guardrail']
+
+const findAuditedRecords: FindChoices = async (text) => {
+  if (text === '') return []
+  const { data } = await client.GET('/search', { params: { query: { q: text, limit } } })
+  return (data?.data ?? [])
+    .filter(({ kind }) => auditedKinds.includes(kind))
+    .map(({ id, name, kind }) => ({ value: id, label: name, description: kind }))
+}
+
 /** The tags of recent requests. */
-const findTags: FindChoices = async (text) => {
-  const { data } = await client.GET('/generations', { params: { query: { limit: recentRequests } } })
-  const tags = new Set((data?.data ?? []).flatMap((request) => request.tags))
-  return keepMatching(
-    [...tags].sort().map((tag) => ({ value: tag, label: tag })),
-    text,
-  )
+function createTagFinder(queries: QueryClient): FindChoices {
+  return async (text) => {
+    const params = { query: { limit: recentRequests } }
+    const { data } = await queries.fetchQuery({
+      ...api.queryOptions('get', '/generations', { params }),
+      staleTime,
+    })
+    return keepMatching(toChoices(data.flatMap(({ tags }) => tags)), text)
+  }
+}
+
+type AuditEntry = Schemas['AuditEntry']
+
+/** What recent entries of the audit log have. */
+function createAuditFinder(
+  queries: QueryClient,
+  read: (entries: AuditEntry[]) => FilterChoice[],
+): FindChoices {
+  return async (text) => {
+    const params = { query: { limit: recentEntries } }
+    const { data } = await queries.fetchQuery({
+      ...api.queryOptions('get', '/audit', { params }),
+      staleTime,
+    })
+    return keepMatching(read(data), text)
+  }
+}
+
+/** Members and keys that acted, by name. */
+function listActors(entries: AuditEntry[]): FilterChoice[] {
+  const actors = new Map<string, FilterChoice>()
+  for (const { id, name, type } of entries.map(({ actor }) => actor))
+    if (id !== null && name !== null) actors.set(id, { value: id, label: name, description: type })
+  return [...actors.values()]
+}
+
+function toChoices(values: string[]): FilterChoice[] {
+  return [...new Set(values)].sort().map((value) => ({ value, label: value }))
 }
 
 const times: FilterChoice[] = [
@@ -92,13 +148,19 @@ export function keepMatching(choices: FilterChoice[], text: string): FilterChoic
 /** What can be listed; a source is absent if the role may not read it. */
 export function useFilterChoices(): Partial<Record<ChoiceSource, FindChoices>> {
   const session = useSession()
+  const queries = useQueryClient()
   return {
     time: findTimes,
     ...(mayDo(session, 'models:read') && { model: findModels, provider: findProviders }),
     ...(mayDo(session, 'keys:read') && { key: findKeys }),
     ...(mayDo(session, 'members:read') && { member: findMembers }),
     ...(mayDo(session, 'workspaces:read') && { workspace: findWorkspaces }),
-    ...(mayDo(session, 'generations:read') && { tag: findTags }),
+    ...(mayDo(session, 'generations:read') && { tag: createTagFinder(queries) }),
     ...(mayDoEverywhere(session, 'activity:read') && { end_user: findEndUsers }),
+    ...(mayDoEverywhere(session, 'audit:read') && {
+      audit_actor: createAuditFinder(queries, listActors),
+      audit_action: createAuditFinder(queries, (entries) => toChoices(entries.map(({ action }) => action))),
+      audit_record: findAuditedRecords,
+    }),
   }
 }

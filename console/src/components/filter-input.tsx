@@ -127,8 +127,8 @@ function useOptions(end: TypedEnd, fields: FilterInputProps['fields']): Option[]
     ...fields.values
       .filter(({ isList }) => isList || !end.isExcluded)
       .map(({ name, hint }) => ({ insert: `${minus}${name}:`, description: hint })),
-    ...(end.isExcluded ? [] : (fields.bounds ?? [])).map(({ name, example }) => ({
-      insert: `${name}>`,
+    ...(end.isExcluded ? [] : (fields.bounds ?? [])).map(({ name, min, example }) => ({
+      insert: `${name}${min === undefined ? '<' : '>'}`,
       description: `Such as ${example}`,
     })),
   ]

@@ -22,8 +22,9 @@ export interface ValueField {
 /** A filter that is typed as `name>value` or `name<value`. */
 export interface BoundField {
   name: string
-  min: string
-  max: string
+  /** The parameters of its ends; one may be absent. */
+  min?: string
+  max?: string
   unit: string
   example: string
   /** Null if it cannot be read. */
@@ -33,8 +34,8 @@ export interface BoundField {
 export interface FilterFields<Field extends ValueField = ValueField> {
   values: readonly Field[]
   bounds?: readonly BoundField[]
-  /** The parameter of everything that is no field. */
-  text: string
+  /** The parameter of everything that is no field; null if there is none. */
+  text: string | null
   /** Recognizes an id that was pasted. */
   findId?: (word: string) => { parameter: string; value: string } | null
 }
@@ -66,8 +67,15 @@ export function parseFilters(text: string, fields: FilterFields): ParsedFilters 
         : addBound(filters, fields, { name, isLower: operator.startsWith('>'), raw: raw ?? '' })
     if (problem !== null) return { filters, problem }
   }
-  if (words.length > 0) filters[fields.text] = words.join(' ')
+  if (words.length === 0) return { filters, problem: null }
+  if (fields.text === null)
+    return { filters, problem: `“${words.join(' ')}” needs a field: ${nameFields(fields)}.` }
+  filters[fields.text] = words.join(' ')
   return { filters, problem: null }
+}
+
+function nameFields({ values, bounds = [] }: Pick<FilterFields, 'values' | 'bounds'>): string {
+  return [...values, ...bounds].map(({ name }) => name).join(', ')
 }
 
 function unquote(raw: string): string {
@@ -87,8 +95,7 @@ function addTyped(
 ): string | null {
   const field = values.find((known) => known.name === name.toLowerCase())
   if (!field) {
-    const names = [...values, ...bounds].map((known) => known.name).join(', ')
-    return `There is no field “${name}”. Fields: ${names}.`
+    return `There is no field “${name}”. Fields: ${nameFields({ values, bounds })}.`
   }
   if (value === '') return `“${name}:” needs a value.`
   if (isExcluded && !field.isList) return `“${name}” cannot be excluded.`
@@ -129,7 +136,9 @@ function addBound(
   }
   const value = field.read(raw)
   if (value === null) return `“${raw}” is not a value of ${name}. Example: ${field.example}`
-  filters[isLower ? field.min : field.max] = value
+  const parameter = isLower ? field.min : field.max
+  if (parameter === undefined) return `“${name}” has no such bound. Example: ${field.example}`
+  filters[parameter] = value
   return null
 }
 
@@ -165,12 +174,14 @@ export function listChips(
         { parameter: min, sign: '≥' },
         { parameter: max, sign: '≤' },
       ].map(({ parameter, sign }) => {
-        const value = filters[parameter]
+        const value = parameter === undefined ? undefined : filters[parameter]
         const amount = unit === '$' ? `$${value}` : `${value}${unit}`
-        return value === undefined ? null : { parameter, text: `${name}${sign}${amount}` }
+        return parameter === undefined || value === undefined
+          ? null
+          : { parameter, text: `${name}${sign}${amount}` }
       }),
     ),
-    filters[text] === undefined ? null : { parameter: text, text: filters[text] },
+    text === null || filters[text] === undefined ? null : { parameter: text, text: filters[text] },
   ]
   return chips.filter((chip) => chip !== null)
 }

@@ -38,5 +38,11 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
 
 /** Replaces a list in which a search found nothing. */
 export function NothingFound({ text }: { text: string }) {
-  return <EmptyState title="Nothing found">Nothing here contains “{text}”. Try a shorter text.</EmptyState>
+  return (
+    <EmptyState title="Nothing found">
+      {text === ''
+        ? 'Remove a filter.'
+        : `Nothing here contains “${text}”. Try a shorter text, or remove a filter.`}
+    </EmptyState>
+  )
 }

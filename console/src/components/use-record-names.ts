@@ -1,10 +1,12 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { api } from '../api/client.ts'
 import type { CompletedField } from './filter-input.tsx'
 import type { Filters, ValueField } from './filter-query.ts'
 import { splitValues } from './filter-query.ts'
 import { useMemberNames } from './use-members.ts'
 import { useWorkspaceNames } from './use-workspaces.ts'
 
-/** Names members and workspaces that filters have by id. */
+/** Names records that filters have by id. */
 export function useRecordNames(
   filters: Filters,
   fields: readonly CompletedField[],
@@ -14,11 +16,25 @@ export function useRecordNames(
       .filter((field) => field.idPattern && field.source === source)
       .flatMap(({ parameter }) => splitValues(filters[parameter] ?? ''))
       .map((id) => id.replace(/^!/, ''))
-  const memberOf = useMemberNames(idsOf('member'))
+  const isMember = (id: string) => id.startsWith('user_')
+  const memberOf = useMemberNames([...idsOf('member'), ...idsOf('audit_actor').filter(isMember)])
   const workspaceOf = useWorkspaceNames(idsOf('workspace'))
+  const recordOf = useAuditedNames(idsOf('audit_record')[0])
   return (field, id) => {
     const { source } = fields.find(({ name }) => name === field.name) ?? {}
-    if (source === 'member') return memberOf(id)
+    if (source === 'member' || (source === 'audit_actor' && isMember(id))) return memberOf(id)
+    if (source === 'audit_actor') return id.slice(0, 8)
+    if (source === 'audit_record') return recordOf(id)
     return source === 'workspace' ? workspaceOf(id) : id
   }
+}
+
+function useAuditedNames(id: string | undefined): (id: string) => string {
+  const { data } = useQuery({
+    ...api.queryOptions('get', '/search', { params: { query: { q: id ?? '', limit: 20 } } }),
+    enabled: id !== undefined,
+    placeholderData: keepPreviousData,
+  })
+  const names = new Map((data?.data ?? []).map((record) => [record.id, record.name]))
+  return (wanted) => names.get(wanted) ?? wanted
 }

@@ -16,6 +16,16 @@ export function formatDuration(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`
 }
 
+/** `2.5 s`, `4 min 10 s` or `3 h 5 min` */
+export function formatSpan(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 60) return formatDuration(ms)
+  const minutes = Math.floor(seconds / 60)
+  return minutes < 60
+    ? `${minutes} min ${seconds % 60} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
 /** `98.5%` of a share between 0 and 1. */
 export function formatShare(share: number): string {
   return `${Math.round(share * 1000) / 10}%`

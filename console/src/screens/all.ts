@@ -5,6 +5,7 @@ import { auditDestinationsRoute, auditRoute } from './audit/route.ts'
 import { budgetsRoute } from './budgets/route.ts'
 import { creditsRoute } from './credits/route.ts'
 import { destinationRoute, destinationsRoute } from './destinations/route.ts'
+import { endUserRoute, endUsersRoute } from './end-users/route.ts'
 import { containersRoute, filesRoute, mediaRoute } from './files/route.ts'
 import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { homeRoute } from './home/route.ts'
@@ -22,6 +23,7 @@ import { requestRoute } from './request/route.ts'
 import { requestsRoute } from './requests/route.ts'
 import { rolesRoute } from './roles/route.ts'
 import { routingRoute, routingRulesRoute } from './routing/route.ts'
+import { sessionRoute } from './sessions/route.ts'
 import { settingsRoute } from './settings/route.ts'
 import { systemRoute } from './system/route.ts'
 import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
@@ -38,6 +40,9 @@ export const screenRoutes = [
   providerRoute,
   requestsRoute,
   requestRoute,
+  sessionRoute,
+  endUsersRoute,
+  endUserRoute,
   activityRoute,
   creditsRoute,
   budgetsRoute,

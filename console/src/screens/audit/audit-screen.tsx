@@ -1,5 +1,6 @@
 import { Button, Menu } from '@mantine/core'
 import { createLazyRoute, Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
 import { callOf, urlOf } from '../../api/call.ts'
 import { api, client } from '../../api/client.ts'
 import { useCursorPages } from '../../api/use-cursor-pages.ts'
@@ -8,8 +9,8 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
 import { EntryList } from './entry-list.tsx'
-import { FilterBar } from './filter-bar.tsx'
-import type { AuditFilters } from './filters.ts'
+import { AuditFilterBar } from './filter-bar.tsx'
+import { type AuditFilters, queryOf } from './filters.ts'
 
 export const screen = createLazyRoute('/audit')({ component: AuditScreen })
 
@@ -19,9 +20,11 @@ function AuditScreen() {
   const filters = screen.useSearch()
   const navigate = screen.useNavigate()
   const hasFilters = Object.keys(filters).length > 0
-  const options = api.queryOptions('get', '/audit', { params: { query: { ...filters, limit: pageSize } } })
+  // The time does not pass while somebody reads: pages are those of one list.
+  const selected = useMemo(() => queryOf(filters, Date.now()), [filters])
+  const options = api.queryOptions('get', '/audit', { params: { query: { ...selected, limit: pageSize } } })
   const query = useCursorPages(options, (position, signal) =>
-    client.GET('/audit', { params: { query: { ...filters, limit: pageSize, ...position } }, signal }),
+    client.GET('/audit', { params: { query: { ...selected, limit: pageSize, ...position } }, signal }),
   )
   return (
     <Page
@@ -34,15 +37,11 @@ function AuditScreen() {
           <Button component={Link} to="/audit/destinations" variant="default" size="xs">
             Destinations
           </Button>
-          <ExportMenu filters={filters} />
+          <ExportMenu filters={selected} />
         </>
       }
     >
-      <FilterBar
-        key={JSON.stringify(filters)}
-        filters={filters}
-        onChange={(search) => void navigate({ search })}
-      />
+      <AuditFilterBar filters={filters} onChange={(search) => void navigate({ search })} />
       <CursorList
         query={query}
         more="Show older entries"

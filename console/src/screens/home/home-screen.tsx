@@ -1,16 +1,20 @@
-import { Button } from '@mantine/core'
+import { Button, Skeleton } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { createLazyRoute } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
+import { lazy, Suspense, useRef, useState } from 'react'
 import { useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
-import { Dashboard, listCalls, PeriodControl } from './dashboard.tsx'
+import { listCalls } from './dashboard-view.ts'
 import { Checklist } from './get-started/checklist.tsx'
 import { listSteps } from './get-started/list-steps.tsx'
 import { useProgress } from './get-started/use-progress.ts'
+import { PeriodControl } from './period-control.tsx'
 import { SetupNotice } from './setup-notice.tsx'
+
+/** Whoever sees the checklist does not load it. */
+const Dashboard = lazy(() => import('./dashboard.tsx').then(({ Dashboard }) => ({ default: Dashboard })))
 
 export const screen = createLazyRoute('/')({ component: HomeScreen })
 
@@ -75,7 +79,13 @@ function HomeScreen() {
           }}
         />
       )}
-      <Dashboard {...dashboard} />
+      {view === 'auto' && progress.isLoading ? (
+        <Skeleton height={400} />
+      ) : (
+        <Suspense fallback={<Skeleton height={400} />}>
+          <Dashboard {...dashboard} />
+        </Suspense>
+      )}
     </Page>
   )
 }

@@ -5,6 +5,7 @@ import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, mayDoIn, useSession } from '../../app/session.tsx'
 import { Id } from '../../components/copy.tsx'
+import { DailyUsage, dailyUsageOptions } from '../../components/daily-usage.tsx'
 import { Fact } from '../../components/fact.tsx'
 import { HistoryButton } from '../../components/history-button.tsx'
 import { NodeSpending, spendingOptions } from '../../components/node-spending.tsx'
@@ -18,7 +19,6 @@ import { KeyActions } from './key-actions.tsx'
 import { KeyLimit, KeyStateBadge } from './key-columns.tsx'
 import type { ApiKey } from './key-fields.ts'
 import { KeyPolicyView, policyOptions } from './key-policy.tsx'
-import { KeyUsage, usageOptions } from './key-usage.tsx'
 
 export const screen = createLazyRoute('/keys/$hash')({ component: KeyScreen })
 
@@ -32,7 +32,9 @@ function KeyScreen() {
   const seesBudgets = mayDoIn(session, key?.workspace_id ?? '', 'budgets:read')
   const calls = [
     callOf(options),
-    ...(key ? [policyOptions(hash), usageOptions(hash)].map(callOf) : []),
+    ...(key
+      ? [policyOptions(hash), dailyUsageOptions({ field: 'api_key_id', value: hash })].map(callOf)
+      : []),
     ...(key && seesBudgets ? [callOf(spendingOptions(`key:${hash}`))] : []),
   ]
   return (
@@ -57,7 +59,7 @@ function KeyScreen() {
             {seesBudgets && <NodeSpending nodeId={`key:${hash}`} title="Spending and limits" />}
             {mayDo(session, 'activity:read') && (
               <Panel title="Last 30 days">
-                <KeyUsage hash={data.hash} />
+                <DailyUsage field="api_key_id" value={data.hash} />
               </Panel>
             )}
             {mayDo(session, 'guardrails:read') && (

@@ -1,4 +1,4 @@
-import { Group, Switch } from '@mantine/core'
+import { Switch } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
@@ -8,15 +8,22 @@ import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
+import { memberField } from '../../components/filter-fields.ts'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
-import { NothingFound, SearchField } from '../../components/search-field.tsx'
+import { ScreenFilters } from '../../components/screen-filters.tsx'
+import { NothingFound } from '../../components/search-field.tsx'
 import { CreateKey } from './create-key.tsx'
 import { KeyTable } from './key-table.tsx'
 
 export const screen = createLazyRoute('/keys')({ component: KeysScreen })
+
+const fields = {
+  values: [{ ...memberField, parameter: 'creator_user_id', hint: 'Who created it' }],
+  text: 'q',
+}
 
 /** The API has pages of this size. */
 const pageSize = 100
@@ -24,7 +31,7 @@ const pageSize = 100
 function KeysScreen() {
   const session = useSession()
   const { id: workspaceId } = useWorkspace()
-  const { offset = 0, q = '', disabled = false } = screen.useSearch()
+  const { offset = 0, q = '', disabled = false, creator_user_id: creator } = screen.useSearch()
   const navigate = screen.useNavigate()
   const options = api.queryOptions('get', '/keys', {
     params: {
@@ -32,6 +39,7 @@ function KeysScreen() {
         ...(offset > 0 && { offset }),
         ...(disabled && { include_disabled: true }),
         ...writeText(q),
+        ...(creator !== undefined && { creator_user_id: creator }),
         ...(workspaceId !== null && { workspace_id: workspaceId }),
       },
     },
@@ -53,25 +61,37 @@ function KeysScreen() {
         </>
       }
     >
-      <Group gap="md">
-        <SearchField
-          label="Search names and labels"
-          value={q}
-          onChange={(text) =>
-            void navigate({ search: { ...writeText(text), ...(disabled && { disabled }) } })
-          }
-        />
+      <ScreenFilters
+        label="Search keys"
+        placeholder="Name or label, member:Ada"
+        fields={fields}
+        filters={{ q: q || undefined, creator_user_id: creator }}
+        onChange={({ q: text, creator_user_id }) =>
+          void navigate({
+            search: {
+              ...writeText(text ?? ''),
+              ...(creator_user_id !== undefined && { creator_user_id }),
+              ...(disabled && { disabled }),
+            },
+          })
+        }
+      >
         <Switch
-          label="Show disabled keys"
+          label="Show disabled"
           checked={disabled}
           onChange={({ currentTarget: { checked } }) =>
-            void navigate({ search: { ...writeText(q), ...(checked && { disabled: true }) } })
+            void navigate({
+              search: ({ offset: _, disabled: __, ...rest }) => ({
+                ...rest,
+                ...(checked && { disabled: true }),
+              }),
+            })
           }
         />
-      </Group>
+      </ScreenFilters>
       <QueryView query={query}>
         {({ data }) =>
-          data.length === 0 && q !== '' && offset === 0 ? (
+          data.length === 0 && (q !== '' || creator !== undefined) && offset === 0 ? (
             <NothingFound text={q} />
           ) : data.length === 0 ? (
             <EmptyState title={offset > 0 ? 'No further keys' : 'No keys yet'}>
@@ -91,7 +111,7 @@ function KeysScreen() {
           total={query.data.data.length === pageSize ? null : offset + query.data.data.length}
           onChange={(next) =>
             void navigate({
-              search: { ...writeText(q), ...writeOffset(next), ...(disabled && { disabled }) },
+              search: ({ offset: _, ...rest }) => ({ ...rest, ...writeOffset(next) }),
             })
           }
         />

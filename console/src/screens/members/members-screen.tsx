@@ -9,26 +9,49 @@ import { Id } from '../../components/copy.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
+import { workspaceField } from '../../components/filter-fields.ts'
+import type { Filters } from '../../components/filter-query.ts'
 import { Page } from '../../components/page.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
-import { NothingFound, SearchField } from '../../components/search-field.tsx'
+import { ScreenFilters } from '../../components/screen-filters.tsx'
+import { NothingFound } from '../../components/search-field.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { nameOfPerson } from '../../format/person.ts'
 import { Invitations, invitationsOptions } from './invitations.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
 import { labelOfRole } from './organization-role.ts'
+import type { MembersSearch } from './route.ts'
 
 export const screen = createLazyRoute('/members')({ component: MembersScreen })
 
 const pageSize = 50
 
+const roleNames = { 'org:admin': 'admin', 'org:member': 'member' } as const
+
+const fields = {
+  values: [
+    { name: 'role', parameter: 'role', values: Object.values(roleNames), hint: 'In the organization' },
+    { ...workspaceField, hint: 'Members of a workspace' },
+  ],
+  text: 'q',
+}
+
+function toSearch({ q = '', role, workspace_id }: Filters): MembersSearch {
+  return {
+    ...writeText(q),
+    ...(role !== undefined && { role: role === 'admin' ? 'org:admin' : 'org:member' }),
+    ...(workspace_id !== undefined && { workspace_id }),
+  }
+}
+
 function MembersScreen() {
   const session = useSession()
-  const { offset = 0, q = '' } = screen.useSearch()
+  const { offset = 0, ...search } = screen.useSearch()
+  const { q = '', role, workspace_id } = search
   const navigate = screen.useNavigate()
   const options = api.queryOptions('get', '/organization/members', {
-    params: { query: { offset, limit: pageSize, ...writeText(q) } },
+    params: { query: { offset, limit: pageSize, ...search } },
   })
   const query = useQuery({ ...options, placeholderData: keepPreviousData })
   const readsAll = mayDoEverywhere(session, 'members:read')
@@ -46,18 +69,20 @@ function MembersScreen() {
         </>
       }
     >
-      <SearchField
-        label="Search names and addresses"
-        value={q}
-        onChange={(text) => void navigate({ search: writeText(text) })}
+      <ScreenFilters
+        label="Search members"
+        placeholder="Name or address, role:admin, workspace:Research"
+        fields={fields}
+        filters={{ q: q || undefined, role: role && roleNames[role], workspace_id }}
+        onChange={(next) => void navigate({ search: toSearch(next) })}
       />
       <PagedList
         query={query}
         offset={offset}
         size={pageSize}
-        onPage={(next) => void navigate({ search: { ...writeText(q), ...writeOffset(next) } })}
+        onPage={(next) => void navigate({ search: { ...search, ...writeOffset(next) } })}
         empty={
-          q === '' ? (
+          Object.keys(search).length === 0 ? (
             <EmptyState title="No members on this page">
               <TextLink to="/members">Go to the first page</TextLink>
             </EmptyState>

@@ -16,7 +16,7 @@ test('the address of the list is the query of the API', () => {
 })
 
 test('what an address must not say is ignored', () => {
-  expect(readFilters({ q: {}, sort: 'toString', output: 'x', provider: 1, all: 'no', page: -1 })).toEqual({})
+  expect(readFilters({ q: {}, sort: 'toString', output: 'x', provider: {}, all: 'no', page: -1 })).toEqual({})
   expect(queryOf({})).toEqual({
     output_modalities: 'text',
     include_providers: true,

@@ -1,16 +1,4 @@
-import {
-  Button,
-  Checkbox,
-  Group,
-  Pagination,
-  Select,
-  Stack,
-  Table,
-  Text,
-  TextInput,
-  Tooltip,
-} from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
+import { Button, Checkbox, Group, Pagination, Select, Stack, Table, Text, Tooltip } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute, Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -22,15 +10,15 @@ import { modelsOf } from '../../components/model-picker.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
+import { ScreenFilters } from '../../components/screen-filters.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { formatCompact, formatCount } from '../../format/number.ts'
 import { AddModel } from './add-model.tsx'
-import { isSort, type ModelFilters, outputs, pageSize, queryOf, sorts } from './filters.ts'
+import { modelFields } from './filter-fields.ts'
+import { isSort, type ModelFilters, outputs, pageSize, queryOf, readFilters, sorts } from './filters.ts'
 import { PriceCells } from './price-cells.tsx'
 
 export const screen = createLazyRoute('/models')({ component: ModelsScreen })
-
-const providersOptions = api.queryOptions('get', '/providers')
 
 function ModelsScreen() {
   const filters = screen.useSearch()
@@ -40,7 +28,7 @@ function ModelsScreen() {
     <Page
       title="Models"
       description="What you can use here, and for how much. Prices are in dollars per million tokens."
-      calls={[callOf(options), callOf(providersOptions)]}
+      calls={[callOf(options)]}
       actions={
         <>
           <SavedViews screen="models" />
@@ -90,55 +78,45 @@ function useChangeFilters() {
 
 function Filters({ filters }: { filters: ModelFilters }) {
   const changeFilters = useChangeFilters()
-  const providers = useQuery({ ...providersOptions, staleTime: 60_000 })
-  const set = (name: keyof ModelFilters, value: string | true | null | undefined) =>
+  const { sort, output, all, page: _, ...texts } = filters
+  const set = (name: keyof ModelFilters, value: string | true | null) =>
     changeFilters(({ page: _, [name]: __, ...rest }) => ({ ...rest, ...(value && { [name]: value }) }))
-  const search = useDebouncedCallback((value: string) => set('q', value), 250)
   return (
-    <Group gap="sm" align="flex-end">
-      <TextInput
-        label="Search"
-        placeholder="Name or id"
-        defaultValue={filters.q ?? ''}
-        onChange={(event) => search(event.currentTarget.value)}
-        style={{ flex: '1 1 220px' }}
-      />
+    <ScreenFilters
+      label="Search models"
+      placeholder="Name or id, provider:openai input:image context>128k price<5"
+      fields={modelFields}
+      filters={texts}
+      onChange={(next) => changeFilters(() => readFilters({ ...next, sort, output, all }))}
+    >
       <Select
-        label="Output"
+        size="xs"
+        aria-label="Output"
         data={outputs}
         allowDeselect={false}
-        value={filters.output ?? 'text'}
+        value={output ?? 'text'}
         onChange={(value) => set('output', value === 'text' ? null : value)}
-        w={140}
+        w={130}
       />
       <Select
-        label="Provider"
-        placeholder="Any"
-        searchable
-        clearable
-        clearButtonProps={{ 'aria-label': 'Clear the provider' }}
-        data={(providers.data?.data ?? []).map(({ slug, name }) => ({ value: slug, label: name }))}
-        value={filters.provider ?? null}
-        onChange={(value) => set('provider', value)}
-        w={180}
-      />
-      <Select
-        label="Sort by"
-        placeholder="Default"
+        size="xs"
+        aria-label="Sort by"
+        placeholder="Default order"
         clearable
         clearButtonProps={{ 'aria-label': 'Clear the order' }}
         data={sorts}
-        value={filters.sort ?? null}
+        value={sort ?? null}
         onChange={(value) => set('sort', isSort(value) ? value : null)}
-        w={170}
+        w={150}
       />
       <Checkbox
+        size="xs"
         label="Show unconfigured"
-        checked={filters.all ?? false}
+        checked={all ?? false}
         onChange={(event) => set('all', event.currentTarget.checked || null)}
-        pb={8}
+        pt={7}
       />
-    </Group>
+    </ScreenFilters>
   )
 }
 

@@ -1,7 +1,7 @@
 import { Paper, SimpleGrid } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Schemas } from '../../api/client.ts'
-import { mayDo, type Permission, useSession } from '../../app/session.tsx'
+import { mayDo, mayDoEverywhere, type Permission, useSession } from '../../app/session.tsx'
 import { Id } from '../../components/copy.tsx'
 import { Fact } from '../../components/fact.tsx'
 import { Money } from '../../components/money.tsx'
@@ -106,7 +106,9 @@ function Server({ request }: { request: LoggedRequest }) {
 }
 
 /** Shows the sender. Each part links to its own screen; the session and the app link to their other requests. */
-function Origin({ request: { key, user, workspace, app, session_id } }: { request: LoggedRequest }) {
+function Origin({ request }: { request: LoggedRequest }) {
+  const { key, user, workspace, app, session_id, external_user, created_at } = request
+  const seesEndUsers = mayDoEverywhere(useSession(), 'activity:read')
   const workspaceName = workspace.name ?? workspace.id
   const appName = app?.title ?? app?.url
   return (
@@ -152,9 +154,20 @@ function Origin({ request: { key, user, workspace, app, session_id } }: { reques
           (appName ?? '–')
         )}
       </Fact>
+      {external_user !== null && (
+        <Fact label="End user">
+          {seesEndUsers ? (
+            <TextLink to="/end-users/$id" params={{ id: external_user }}>
+              {external_user}
+            </TextLink>
+          ) : (
+            external_user
+          )}
+        </Fact>
+      )}
       {session_id !== null && (
         <Fact label="Session">
-          <TextLink to="/requests" search={{ session_id, period: 'all' }}>
+          <TextLink to="/sessions/$id" params={{ id: session_id }} search={{ at: created_at }}>
             {session_id}
           </TextLink>
         </Fact>

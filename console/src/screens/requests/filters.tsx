@@ -3,7 +3,7 @@ import { useWorkspace } from '../../app/workspace.tsx'
 import { FilterBar } from '../../components/filter-input.tsx'
 import { listChips } from '../../components/filter-query.ts'
 import { useRecordNames } from '../../components/use-record-names.ts'
-import { findProblem, requestFields, workspaceField } from './query.ts'
+import { findProblem, requestFields, workspaceList } from './query.ts'
 import {
   defaultPeriod,
   hasOwnRange,
@@ -25,7 +25,7 @@ interface FiltersProps {
 export function Filters({ search, onChange }: FiltersProps) {
   const { id: menuWorkspace } = useWorkspace()
   // The workspace of the menu takes precedence.
-  const values = requestFields.values.filter((field) => menuWorkspace === null || field !== workspaceField)
+  const values = requestFields.values.filter((field) => menuWorkspace === null || field !== workspaceList)
   const fields = { ...requestFields, values }
   const { period, ...filters } = search
   const nameOf = useRecordNames(filters, values)

@@ -1,3 +1,4 @@
+import { memberField, workspaceField } from '../../components/filter-fields.ts'
 import type { CompletedField } from '../../components/filter-input.tsx'
 import {
   type BoundField,
@@ -10,15 +11,8 @@ import { type FilterName, isValidFilter, type RequestSearch, statuses } from './
 
 const formats = ['chat', 'responses', 'messages', 'completions', 'embeddings', 'gemini', 'images', 'rerank']
 
-const memberField: CompletedField = {
-  ...{ name: 'member', parameter: 'user_id', source: 'member' },
-  ...{ isList: true, hint: 'Creator of the key', idPattern: /^user_\w+$/ },
-}
-
-export const workspaceField: CompletedField = {
-  ...{ name: 'workspace', parameter: 'workspace_id', source: 'workspace' },
-  ...{ isList: true, hint: 'Workspace of the key', idPattern: /^[0-9a-f-]{36}$/ },
-}
+const memberList = { ...memberField, isList: true }
+export const workspaceList = { ...workspaceField, isList: true }
 
 const values: CompletedField[] = [
   {
@@ -37,8 +31,8 @@ const values: CompletedField[] = [
   { name: 'session', parameter: 'session_id', isList: true, hint: 'Conversation or agent run' },
   { name: 'app', parameter: 'app', isList: true, hint: 'Title or address of an app' },
   { name: 'format', parameter: 'format', isList: true, hint: 'API of the client', suggestions: formats },
-  memberField,
-  workspaceField,
+  memberList,
+  workspaceList,
   { name: 'after', parameter: 'from', isTime: true, source: 'time', hint: 'Start, such as 2h' },
   { name: 'before', parameter: 'to', isTime: true, source: 'time', hint: 'End, such as yesterday' },
   { name: 'id', parameter: 'id', hint: 'Generation id' },

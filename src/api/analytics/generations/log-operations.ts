@@ -3,9 +3,9 @@ import { countLog, findLogPage } from '../../../analytics/request-log/log.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { encryptTimeCursor, openTimeCursor } from '../../../platform/crypto/encrypted-cursor.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
-import { queryInteger } from '../../../platform/validation/query-params.ts'
+import { queryBoolean, queryInteger } from '../../../platform/validation/query-params.ts'
 import { logFilters, resolveLogSelection } from './filters.ts'
-import { logRecord, toLogRecords } from './log-record.ts'
+import { addLines, logRecord, toLogRecords } from './log-record.ts'
 import { streamRequests } from './log-stream.ts'
 import { searchTexts, textFilter } from './text-filter.ts'
 
@@ -22,6 +22,9 @@ const listGenerations = defineOperation({
   permission: 'generations:read',
   query: logFilters.extend({
     text: textFilter.optional(),
+    include_lines: queryBoolean()
+      .optional()
+      .describe('true: each entry has its turns, tools, plugins and nested requests.'),
     limit: queryInteger({ min: 1, max: 100, fallback: 50 }),
     cursor: z.string().min(1).max(1024).optional().describe('The cursor from the previous page.'),
   }),
@@ -36,7 +39,7 @@ const listGenerations = defineOperation({
   }),
   handle: async (context) => {
     const { gateway, caller, query } = context
-    const { limit, cursor, text, ...filters } = query
+    const { limit, cursor, text, include_lines, ...filters } = query
     const selection = await resolveLogSelection(context, filters)
     const start = openTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), cursor)
     const isOfOne = filters.id !== undefined || filters.request_id !== undefined
@@ -47,8 +50,9 @@ const listGenerations = defineOperation({
       text === undefined
         ? await findLogPage(stores, selection, page)
         : await searchTexts(context, { selection, query: text }, page)
+    const records = await toLogRecords(gateway, caller, entries)
     return {
-      data: await toLogRecords(gateway, caller, entries),
+      data: include_lines ? await addLines(gateway, records) : records,
       cursor: last && encryptTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), last),
       searched_to: last?.created_at ?? null,
     }

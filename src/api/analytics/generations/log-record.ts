@@ -7,7 +7,7 @@ import { splitTags } from '../../../governance/tags/tag.ts'
 import { tagList } from '../../../governance/tags/tag-schema.ts'
 import { displayNameOf, findMembers } from '../../../identity/members.ts'
 import { findKeys, listWorkspaceNames } from '../../../identity/record-names.ts'
-import { sumNestedCosts } from '../../../ledger/bill-lines.ts'
+import { lineRecord, listLinesOf, sumNestedCosts, toLineRecord } from '../../../ledger/bill-lines.ts'
 import { readUsage } from '../../../ledger/generation.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
 import { logStatuses } from './filter-values.ts'
@@ -67,6 +67,10 @@ export const logRecord = z
     requests: z
       .int()
       .describe('More than 1 if a refused request stands for others of the same minute as well.'),
+    lines: z
+      .array(lineRecord)
+      .optional()
+      .describe('With `include_lines`: the turns, tools, plugins and nested requests of the request.'),
   })
   .meta({ id: 'LoggedRequest' })
 
@@ -99,6 +103,15 @@ export async function toLogRecords(
   return entries.map(({ generation, refused }) =>
     generation ? toServedRecord(gateway, related, generation) : toRefusedRecord(names, refused),
   )
+}
+
+/** Adds the lines of the bills. */
+export async function addLines({ db }: Gateway, records: readonly LogRecord[]): Promise<LogRecord[]> {
+  const lines = await listLinesOf(
+    db,
+    records.map(({ id }) => id),
+  )
+  return records.map((record) => ({ ...record, lines: (lines.get(record.id) ?? []).map(toLineRecord) }))
 }
 
 async function loadNames({ db }: Gateway, caller: Caller, entries: readonly LogEntry[]): Promise<Names> {

@@ -16,6 +16,7 @@ import {
 import type { RefusedRow } from '../../../analytics/request-log/walk.ts'
 import { batchSize, maxBatches, readLogPage } from '../../../analytics/request-log/walk.ts'
 import { deleteOldRefusals } from '../../../analytics/rollups/retention.ts'
+import { insertLine } from '../../../ledger/bill-lines.ts'
 import { sha256 } from '../../../platform/crypto/crypto.ts'
 import { newTimeOrderedHex } from '../../../platform/crypto/ids.ts'
 
@@ -24,6 +25,30 @@ describeOnEachDatabase('GET /generations', (server, kind) => {
     const response = await server().call('GET', `/generations?${query}`, key === undefined ? {} : { key })
     return { ...response, ids: response.body.data?.map(({ id }: { id: string }) => id) }
   }
+
+  test('include_lines adds turns, tools and nested requests to the entries', async () => {
+    const tenant = await createTenant(server().gateway, 'Lines')
+    const { db } = server().gateway
+    for (const n of [1, 2]) await insertGeneration(server().gateway, tenant, { id: `gen-lines-${n}` })
+    const line = {
+      usage: null,
+      cost: 5_000_000n,
+      durationMs: 12,
+      quantity: 1,
+      provider: null,
+      nestedId: null,
+    }
+    await insertLine(db, 'gen-lines-1', 0, { ...line, kind: 'tool', name: 'web_search' })
+    await insertLine(db, 'gen-lines-1', 1, { ...line, kind: 'request', name: 'a/b', nestedId: 'gen-lines-2' })
+    const read = async (query: string) => (await list(query, tenant.managementKey)).body.data
+    const [second, first] = await read('include_lines=true')
+    expect([first.id, second.id, second.lines]).toEqual(['gen-lines-1', 'gen-lines-2', []])
+    expect(first.lines).toMatchObject([
+      { kind: 'tool', name: 'web_search', cost: 0.005, duration: 12, generation_id: null },
+      { kind: 'request', name: 'a/b', generation_id: 'gen-lines-2' },
+    ])
+    expect(await read('')).not.toContainEqual(expect.objectContaining({ lines: expect.anything() }))
+  })
 
   test('R35 every filter, alone and combined, newest first', async () => {
     const tenant = await createTenant(server().gateway, 'Filters')

@@ -1,5 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { describeOnEachDatabase, type TestServer } from '../../../../test/support/harness.ts'
+import {
+  createSessionCaller,
+  describeOnEachDatabase,
+  type TestServer,
+} from '../../../../test/support/harness.ts'
 import { recordSpend } from '../../../../test/support/spend.ts'
 import { sha256 } from '../../../platform/crypto/crypto.ts'
 
@@ -224,6 +228,19 @@ describeOnEachDatabase('API keys', (server) => {
       expect(await names('&include_disabled=true')).toEqual(['second', 'first'])
       expect(await names('&include_disabled=true&offset=1')).toEqual(['first'])
       expect(second.data.workspace_id).toBe(workspace_id)
+    })
+
+    test('those that a member created, with a text and without', async () => {
+      const member = await createSessionCaller(server())
+      const own = { creator_user_id: member.member.id }
+      for (const name of ['Sparrow', 'Finch'])
+        await server().call('POST', '/keys', { body: { name, ...own } })
+      await server().call('POST', '/keys', { body: { name: 'Sparrow of nobody' } })
+      const names = async (query: string) =>
+        (await server().call('GET', `/keys?${query}`)).body.data.map(({ name }: { name: string }) => name)
+      expect(await names(`creator_user_id=${member.member.id}`)).toEqual(['Finch', 'Sparrow'])
+      expect(await names(`creator_user_id=${member.member.id}&q=sparrow`)).toEqual(['Sparrow'])
+      expect(await names('creator_user_id=user_nobody')).toEqual([])
     })
 
     test('management keys are not in the list', async () => {

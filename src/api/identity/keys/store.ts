@@ -15,6 +15,7 @@ interface KeyFilter {
   organizationId: string
   visible: VisibleKeys
   includeDisabled: boolean
+  creatorUserId: string | undefined
   offset: number
   /** Text to find in the name or label. */
   text: string | undefined
@@ -29,23 +30,27 @@ export async function listKeys(db: Db, where: KeyFilter): Promise<ApiKey[]> {
     .where('kind', '=', 'inference')
     .where('source', '!=', 'session')
   if (where.visible.workspaceId === null) page = page.where('organization_id', '=', where.organizationId)
-  for (const condition of conditionsOf(where.visible)) page = page.where(condition)
-  if (!where.includeDisabled) page = page.where('disabled', '=', 0)
+  for (const condition of listConditions(where)) page = page.where(condition)
   // The page is cut in the index, so that the rows before it are counted and not read.
   const ids = page.orderBy('id', 'desc').limit(keysPerPage).offset(where.offset)
   return db.selectFrom('api_keys').selectAll().where('id', 'in', ids).orderBy('id', 'desc').execute()
 }
 
 async function searchPage(db: Db, where: KeyFilter, text: string): Promise<ApiKey[]> {
-  const { organizationId, includeDisabled, offset } = where
-  const conditions = [
-    ...conditionsOf(where.visible),
-    ...(includeDisabled ? [] : [sql<boolean>`disabled = 0`]),
-  ]
+  const { organizationId, offset } = where
+  const conditions = listConditions(where)
   const filter =
     conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`${sql.join(conditions, sql` and `)}`
   const { keys } = await searchKeys(db, { organizationId, text, filter, offset, limit: keysPerPage })
   return keys
+}
+
+function listConditions({ visible, includeDisabled, creatorUserId }: KeyFilter): RawBuilder<boolean>[] {
+  return [
+    ...conditionsOf(visible),
+    ...(includeDisabled ? [] : [sql<boolean>`disabled = 0`]),
+    ...(creatorUserId === undefined ? [] : [sql<boolean>`creator_user_id = ${creatorUserId}`]),
+  ]
 }
 
 function conditionsOf(visible: VisibleKeys): RawBuilder<boolean>[] {

@@ -13,6 +13,7 @@ import {
   requireMember,
 } from '../../../identity/members.ts'
 import { lockOrganization, removeMember, updateMember } from '../../../identity/organizations.ts'
+import { assertWithinScope } from '../../../identity/permissions/grant.ts'
 import { computeRemainingLimit, type KeyUsage, loadMemberUsage, zeroUsage } from '../../../ledger/usage.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
@@ -83,11 +84,16 @@ const listOrganizationMembers = defineOperation({
   query: pageQuery.extend({
     q: searchText.optional().describe('An extension: those with this text in their name, address or id.'),
     ids: idList.optional(),
+    role: role.optional().describe('An extension: those with this role in the organization.'),
+    workspace_id: z.uuid().optional().describe('An extension: the members of this workspace.'),
   }),
   response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, scope, query }) => {
-    const workspaceIds = scope.everywhere ? null : [...scope.workspaceIds]
-    const filter = { workspaceIds, ids: query.ids, text: query.q }
+    const { workspace_id: workspaceId } = query
+    if (workspaceId !== undefined) assertWithinScope(scope, { workspaceId })
+    const visible = scope.everywhere ? null : [...scope.workspaceIds]
+    const workspaceIds = workspaceId === undefined ? visible : [workspaceId]
+    const filter = { workspaceIds, ids: query.ids, text: query.q, role: query.role }
     const { rows, total } = await listMembers(gateway.db, caller.organizationId, filter, query)
     return { data: rows.map(toMemberRecord), total_count: total }
   },

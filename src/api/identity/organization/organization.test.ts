@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { createTenant, describeOnEachDatabase, type Tenant } from '../../../../test/support/harness.ts'
+import {
+  createSessionCaller,
+  createTenant,
+  describeOnEachDatabase,
+  type Tenant,
+} from '../../../../test/support/harness.ts'
 import { useSignInLink } from '../../../../test/support/sessions.ts'
 import { createSignInToken, findSession } from '../../../identity/sessions.ts'
 import { newId } from '../../../platform/crypto/ids.ts'
@@ -55,6 +60,26 @@ describeOnEachDatabase('Organization members', (server) => {
       }
       expect(new Set(ids).size).toBe(25)
       expect((await server().call('GET', `${path}?limit=1`, { key })).body.data).toHaveLength(1)
+    })
+
+    test('by role, and of one workspace', async () => {
+      const slug = `w-${crypto.randomUUID().slice(0, 8)}`
+      const workspace = (await server().call('POST', '/workspaces', { body: { name: slug, slug } })).body.data
+      const member = await createSessionCaller(server(), { workspaces: { [workspace.id]: 'member' } })
+      const emails = async (query: string) =>
+        (await server().call('GET', `/organization/members?${query}`)).body.data.map(
+          ({ email }: { email: string }) => email,
+        )
+      expect(await emails(`workspace_id=${workspace.id}&role=org:member`)).toEqual([member.member.email])
+      expect(await emails('role=org:admin')).not.toContain(member.member.email)
+      expect(await emails('role=org:member&limit=100')).toContain(member.member.email)
+      expect((await server().call('GET', '/organization/members?role=king')).status).toBe(400)
+      const admin = await createSessionCaller(server(), { workspaces: { [workspace.id]: 'admin' } })
+      const own = server().own.workspace.id
+      expect((await admin.call('GET', `/organization/members?workspace_id=${own}`)).status).toBe(403)
+      const foreign = { key: server().foreign.managementKey }
+      const path = `/organization/members?workspace_id=${workspace.id}`
+      expect((await server().call('GET', path, foreign)).body.data).toEqual([])
     })
 
     test('I9 by ids: those that exist in the own organization', async () => {

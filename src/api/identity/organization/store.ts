@@ -10,12 +10,13 @@ interface MemberFilter {
   ids: readonly string[] | undefined
   /** Text to find in the name, address or id. */
   text: string | undefined
+  role: Member['role'] | undefined
 }
 
 export async function listMembers(
   db: Db,
   organizationId: string,
-  { workspaceIds, ids, text }: MemberFilter,
+  { workspaceIds, ids, text, role }: MemberFilter,
   page: Pagination,
 ): Promise<RowPage<Member>> {
   let all = db.selectFrom('members').where('organization_id', '=', organizationId)
@@ -26,6 +27,7 @@ export async function listMembers(
       .where('workspace_id', 'in', workspaceIds)
     all = all.where('id', 'in', userIds)
   }
+  if (role !== undefined) all = all.where('role', '=', role)
   if (ids) all = all.where('id', 'in', ids)
   if (text !== undefined) all = all.where(containsText(['first_name', 'last_name', 'email', 'id'], text))
   return fetchPage(all.selectAll(), page)

@@ -71,7 +71,7 @@ import { semanticCache } from './082-semantic-cache.ts'
 import { settingsLimits } from './083-settings-limits.ts'
 import { contentSearch } from './084-content-search.ts'
 import { savedViews } from './085-saved-views.ts'
-import { openingSpend } from './087-opening-spend.ts'
+import { openingSpend } from './086-opening-spend.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -149,5 +149,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '083-settings-limits': settingsLimits,
   '084-content-search': contentSearch,
   '085-saved-views': savedViews,
-  '087-opening-spend': openingSpend,
+  '086-opening-spend': openingSpend,
 }

@@ -1,24 +1,30 @@
 import { Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../../api/client.ts'
-import { BarChart } from '../../components/bar-chart.tsx'
-import { Money } from '../../components/money.tsx'
-import { QueryView } from '../../components/query-view.tsx'
-import { formatMoney } from '../../format/money.ts'
-import { formatCount } from '../../format/number.ts'
+import { api } from '../api/client.ts'
+import { formatMoney } from '../format/money.ts'
+import { formatCount } from '../format/number.ts'
+import { BarChart } from './bar-chart.tsx'
 import { type DayUsage, fillDays, listDays } from './days.ts'
+import { Money } from './money.tsx'
+import { QueryView } from './query-view.tsx'
 
 const dayMs = 86_400_000
 const shownDays = 30
 
-export function usageOptions(hash: string) {
+/** Whose requests are counted. */
+interface UsageFilter {
+  field: 'api_key_id' | 'external_user'
+  value: string
+}
+
+export function dailyUsageOptions({ field, value }: UsageFilter) {
   const end = (Math.floor(Date.now() / dayMs) + 1) * dayMs
   const start = new Date(end - shownDays * dayMs).toISOString()
   return api.queryOptions('post', '/analytics/query', {
     body: {
       metrics: ['total_usage', 'request_count'],
       dimensions: [],
-      filters: [{ field: 'api_key_id', operator: 'eq', value: hash }],
+      filters: [{ field, operator: 'eq', value }],
       granularity: 'day',
       limit: shownDays,
       time_range: { start, end: new Date(end).toISOString() },
@@ -26,9 +32,9 @@ export function usageOptions(hash: string) {
   })
 }
 
-/** Spend and requests of a key, day by day. */
-export function KeyUsage({ hash }: { hash: string }) {
-  const query = useQuery(usageOptions(hash))
+/** Spend and requests, day by day. */
+export function DailyUsage(filter: UsageFilter) {
+  const query = useQuery(dailyUsageOptions(filter))
   return (
     <QueryView query={query}>
       {({ data }) => {
