@@ -1,6 +1,6 @@
 import type { Db } from '../platform/db/db.ts'
 
-/** Deletes the views that nobody could open any more. Those that are shared stay. */
+/** Deletes the private views of a member. Shared ones stay. */
 export async function deletePrivateViews(tx: Db, creator: string): Promise<void> {
   await tx
     .deleteFrom('saved_views')

@@ -18,7 +18,7 @@ export type CodeKind = 'keyword' | 'string' | 'number' | 'comment' | 'name'
 
 /** Longer code has one color. */
 const maxLength = 20_000
-/** So has code that nobody writes: the patterns of languages may take time that grows with the square of a line. */
+/** So have texts with very long lines: the patterns of languages may take time that grows with the square of a line. */
 const unusual = /.{1000}|\s{200}/
 
 const highlighter = createLowlight({ bash, diff, json, python, sql, typescript, xml, yaml })

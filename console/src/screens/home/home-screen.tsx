@@ -13,7 +13,7 @@ import { useProgress } from './get-started/use-progress.ts'
 import { PeriodControl } from './period-control.tsx'
 import { SetupNotice } from './setup-notice.tsx'
 
-/** Whoever sees the checklist does not load it. */
+/** Not part of the first screen, which may be the checklist. */
 const Dashboard = lazy(() => import('./dashboard.tsx').then(({ Dashboard }) => ({ default: Dashboard })))
 
 export const screen = createLazyRoute('/')({ component: HomeScreen })

@@ -5,7 +5,7 @@ type QueryBody = Schemas['AnalyticsQueryRequest']
 export type Row = Schemas['AnalyticsResult']['data'][number]
 
 const refreshMs = 60_000
-/** Rows of a list; one more where some requests belong to nobody. */
+/** Rows of a list; one more where some requests have no such owner. */
 export const topCount = 5
 
 /** What the screen is about: a period, and the workspace of the menu; null for all. */

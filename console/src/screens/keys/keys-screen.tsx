@@ -1,4 +1,3 @@
-import { Switch } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
@@ -8,22 +7,17 @@ import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
-import { memberField } from '../../components/filter-fields.ts'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
-import { ScreenFilters } from '../../components/screen-filters.tsx'
 import { NothingFound } from '../../components/search-field.tsx'
 import { CreateKey } from './create-key.tsx'
+import { KeyFilters } from './key-filters.tsx'
 import { KeyTable } from './key-table.tsx'
+import type { KeysSearch } from './route.ts'
 
 export const screen = createLazyRoute('/keys')({ component: KeysScreen })
-
-const fields = {
-  values: [{ ...memberField, parameter: 'creator_user_id', hint: 'Who created it' }],
-  text: 'q',
-}
 
 /** The API has pages of this size. */
 const pageSize = 100
@@ -31,7 +25,8 @@ const pageSize = 100
 function KeysScreen() {
   const session = useSession()
   const { id: workspaceId } = useWorkspace()
-  const { offset = 0, q = '', disabled = false, creator_user_id: creator } = screen.useSearch()
+  const search = screen.useSearch()
+  const { offset = 0, q = '', disabled = false, creator_user_id: creator } = search
   const navigate = screen.useNavigate()
   const options = api.queryOptions('get', '/keys', {
     params: {
@@ -61,48 +56,9 @@ function KeysScreen() {
         </>
       }
     >
-      <ScreenFilters
-        label="Search keys"
-        placeholder="Name or label, member:Ada"
-        fields={fields}
-        filters={{ q: q || undefined, creator_user_id: creator }}
-        onChange={({ q: text, creator_user_id }) =>
-          void navigate({
-            search: {
-              ...writeText(text ?? ''),
-              ...(creator_user_id !== undefined && { creator_user_id }),
-              ...(disabled && { disabled }),
-            },
-          })
-        }
-      >
-        <Switch
-          label="Show disabled"
-          checked={disabled}
-          onChange={({ currentTarget: { checked } }) =>
-            void navigate({
-              search: ({ offset: _, disabled: __, ...rest }) => ({
-                ...rest,
-                ...(checked && { disabled: true }),
-              }),
-            })
-          }
-        />
-      </ScreenFilters>
+      <KeyFilters filters={search} onChange={(next) => void navigate({ search: next })} />
       <QueryView query={query}>
-        {({ data }) =>
-          data.length === 0 && (q !== '' || creator !== undefined) && offset === 0 ? (
-            <NothingFound text={q} />
-          ) : data.length === 0 ? (
-            <EmptyState title={offset > 0 ? 'No further keys' : 'No keys yet'}>
-              {offset > 0
-                ? 'This page is past the last key.'
-                : 'A key appears here once somebody creates one for an application. Give each application a key, so that you can limit and replace them one by one.'}
-            </EmptyState>
-          ) : (
-            <KeyTable keys={data} />
-          )
-        }
+        {({ data }) => (data.length === 0 ? <NoKeys search={search} /> : <KeyTable keys={data} />)}
       </QueryView>
       {query.data && (
         <Pager
@@ -117,5 +73,16 @@ function KeysScreen() {
         />
       )}
     </Page>
+  )
+}
+
+function NoKeys({ search: { q = '', offset = 0, creator_user_id } }: { search: KeysSearch }) {
+  if (offset > 0) return <EmptyState title="No further keys">This page is past the last key.</EmptyState>
+  if (q !== '' || creator_user_id !== undefined) return <NothingFound text={q} />
+  return (
+    <EmptyState title="No keys yet">
+      A key appears here once somebody creates one for an application. Give each application a key, so that
+      you can limit and replace them one by one.
+    </EmptyState>
   )
 }

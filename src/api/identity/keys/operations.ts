@@ -141,12 +141,7 @@ const listApiKeys = defineOperation({
     offset: queryInteger({ min: 0, fallback: 0 }),
     q: searchText.optional().describe('An extension: those with this text in their name or label.'),
     workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
-    creator_user_id: z
-      .string()
-      .min(1)
-      .max(256)
-      .optional()
-      .describe('An extension: those that this member created.'),
+    creator_user_id: lineField(256).optional().describe('An extension: those that this member created.'),
   }),
   response: z.strictObject({ data: z.array(keyRecord) }),
   handle: async (context) => {

@@ -186,7 +186,7 @@ async function requireChangeable(
   return row
 }
 
-/** Private views are nobody else's business: only what others see is in the audit log. */
+/** Only what others see is in the audit log. */
 function recordShared(
   record: RecordEvent,
   action: string,

@@ -128,7 +128,7 @@ function RouteFields({ draft, onChange }: FieldsProps) {
       </SimpleGrid>
       <TagsInput
         label="Add tags"
-        placeholder={draft.tags.length === 0 ? 'lane=batch' : ''}
+        placeholder={draft.tags.length === 0 ? 'queue=batch' : ''}
         acceptValueOnBlur
         maxTags={16}
         value={draft.tags}
