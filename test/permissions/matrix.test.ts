@@ -137,6 +137,7 @@ const ofOrganization = new Set([
 
 /** Operations whose samples are shared with the organization: these need another permission there. */
 const sharedSamples: Readonly<Record<string, string>> = {
+  createSavedView: 'shared_views:write',
   updateSavedView: 'shared_views:write',
   deleteSavedView: 'shared_views:write',
 }

@@ -952,7 +952,7 @@ export const samples: Record<string, SampleFactory> = {
     ownedSample(await createRoutingRulePath(tenant, call), { enabled: false }),
   deleteRoutingRule: async (tenant, call) => ownedSample(await createRoutingRulePath(tenant, call)),
   listSavedViews: fixedSample('/saved-views'),
-  createSavedView: fixedSample('/saved-views', { ...sampleView, visibility: 'private' }),
+  createSavedView: fixedSample('/saved-views', sampleView),
   updateSavedView: async (_, call) => ownedSample(await createSavedViewPath(call), { name: 'All failures' }),
   deleteSavedView: async (_, call) => ownedSample(await createSavedViewPath(call)),
   listCatalogueProviders: fixedSample('/catalogue/providers'),

@@ -44,7 +44,7 @@ export const requestsOperation = defineOperation({
   id: 'previewGuardrailRequests',
   method: 'POST',
   path: '/guardrails/preview/requests',
-  tag: 'Admin',
+  tag: 'Guardrails',
   summary:
     'Counts the past requests that the models, providers, regions, data policy and budget of a draft would have rejected.',
   description:
