@@ -59,7 +59,7 @@ describeInChromium('The frame of the console', (chromium) => {
   test.each([
     ['/catalogue?q=echo', '/models', 'Models'],
     ['/catalogue/edits', '/models/changes', 'Catalog changes'],
-    ['/catalogue/sandbox/echo', '/models/sandbox/echo', 'sandbox/echo'],
+    ['/catalogue/sandbox/echo', '/models/sandbox/echo', 'Echo (simulated)'],
     ['/destinations', '/observability', 'Observability'],
     ['/settings', '/organization', 'Organization'],
   ])('the earlier path %s leads to %s', async (from, to, name) => {

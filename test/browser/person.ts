@@ -43,6 +43,8 @@ export class Person {
   async waitUntilLoaded(): Promise<void> {
     await this.page.getByRole('heading', { level: 1 }).waitFor()
     await this.page.getByLabel('Loading', { exact: true }).first().waitFor({ state: 'detached' })
+    // Shortcuts are registered after the first paint.
+    await this.page.evaluate('new Promise((done) => requestIdleCallback(done, { timeout: 2000 }))')
   }
 
   /** Signs in without the pages, for tests of what comes after. */
