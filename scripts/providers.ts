@@ -3,11 +3,11 @@ import type { Provider } from '../src/catalog/provider.ts'
 import { findScheme } from '../src/catalog/provider-auth/all.ts'
 import { providers } from '../src/catalog/providers/all.ts'
 import { readSnapshot } from '../src/catalog/snapshot.ts'
-import { wireFormats } from '../src/formats/all.ts'
+import { upstreamFormats } from '../src/formats/all.ts'
 import type { MediaWireFormat } from '../src/formats/media.ts'
 import { speechWireFormats } from '../src/formats/speech/all.ts'
 import { transcriptionWireFormats } from '../src/formats/transcriptions/all.ts'
-import { isGenerateWireFormat, type WireFormatName } from '../src/formats/vocabulary.ts'
+import { isTextWireFormat, type WireFormatName } from '../src/formats/vocabulary.ts'
 import { notes } from './providers/notes.ts'
 
 export const documentedProviders = providers.filter(({ inProcess }) => !inProcess)
@@ -31,7 +31,7 @@ export function renderProviderPage(provider: Provider): string {
     ...(notes[slug] ? ['## Notes', notes[slug].remarks.map((text) => `- ${text}`).join('\n')] : []),
     `Recorded requests: [\`${slug}.json\`](../../test/providers/snapshots/${slug}.json). All providers: [README.md](README.md).`,
   ]
-  const pageParts = hasGenerateWireFormat(provider)
+  const pageParts = hasTextWireFormat(provider)
     ? parts
     : [...parts.slice(0, -1), 'All providers: [README.md](README.md).']
   return `${pageParts.join('\n\n')}\n`
@@ -48,8 +48,8 @@ function hasModels({ slug }: Provider): boolean {
 const noModelsNotice =
   'The built-in catalog has no models of this provider. Declare the models that you use in headgate.yaml, or add them [through the API](../catalog.md).'
 
-function hasGenerateWireFormat(provider: Provider): boolean {
-  return provider.wireFormats.some(isGenerateWireFormat)
+function hasTextWireFormat(provider: Provider): boolean {
+  return provider.wireFormats.some(isTextWireFormat)
 }
 
 function renderAttributes(provider: Provider): string {
@@ -85,7 +85,7 @@ const mediaWireFormats: Readonly<Partial<Record<WireFormatName, MediaWireFormat<
 }
 
 function findDefaults(name: WireFormatName): MediaWireFormat<never>['defaults'] {
-  if (isGenerateWireFormat(name)) return wireFormats[name].upstream.defaults
+  if (isTextWireFormat(name)) return upstreamFormats[name].upstream.defaults
   return mediaWireFormats[name]?.defaults ?? { headers: {} }
 }
 

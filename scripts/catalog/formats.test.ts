@@ -22,6 +22,7 @@ test.each([
   ['google-vertex', 'meta-llama/llama-4-scout', ['text'], false, ['chat']],
   ['amazon-bedrock', 'anthropic/claude-opus-5', ['text'], false, ['messages']],
   ['amazon-bedrock', 'openai/gpt-oss-120b', ['text'], false, ['chat']],
+  ['amazon-bedrock', 'amazon/nova-pro-v1', ['text'], false, ['converse']],
 ] as const)('%s serves %s (%p) in one format', (slug, id, output, isResponsesOnly, wireFormats) => {
   expect(chooseFormats(findProvider(slug), id, output, isResponsesOnly)).toEqual({
     wireFormats: [...wireFormats],

@@ -16,7 +16,8 @@ const modelFormats: Record<string, [WireFormatName, RegExp][]> = {
   ],
   'amazon-bedrock': [
     ['messages', /^anthropic\//],
-    ['chat', /^(?!anthropic\/)/],
+    ['chat', /^(?:openai|x-ai)\//],
+    ['converse', /^(?!anthropic\/|openai\/|x-ai\/)/],
   ],
 }
 

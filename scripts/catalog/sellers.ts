@@ -73,17 +73,54 @@ function resolveVertex(name: string, entry: PriceEntry): SellerModel | undefined
   return entry.mode === 'rerank' ? undefined : resolveGemini(name)
 }
 
+const bedrockAuthors =
+  'amazon|anthropic|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen|writer|xai|zai'
+const bedrockName = new RegExp(`^(?:(global|us)\\.)?(${bedrockAuthors})\\.(.+)$`)
+/** Models that are called through inference profiles only. */
+const profileModels = /^(?:amazon|anthropic|meta|writer)\.|^deepseek\.r1|^mistral\.pixtral/
+
+/** Models by names that say less than their ids. */
+const bedrockModels: Record<string, string> = {
+  'deepseek/r1-v1': 'deepseek/deepseek-r1',
+  'deepseek/v3-v1': 'deepseek/deepseek-chat-v3.1',
+  'deepseek/v3.2': 'deepseek/deepseek-v3.2',
+  'meta/llama3-3-70b-instruct-v1': 'meta-llama/llama-3.3-70b-instruct',
+  'meta/llama4-maverick-17b-instruct-v1': 'meta-llama/llama-4-maverick',
+  'meta/llama4-scout-17b-instruct-v1': 'meta-llama/llama-4-scout',
+  'mistral/devstral-2-123b': 'mistralai/devstral-2512',
+  'mistral/ministral-3-14b-instruct': 'mistralai/ministral-14b-2512',
+  'mistral/ministral-3-3b-instruct': 'mistralai/ministral-3b-2512',
+  'mistral/ministral-3-8b-instruct': 'mistralai/ministral-8b-2512',
+  'mistral/mistral-large-3-675b-instruct': 'mistralai/mistral-large-2512',
+  'mistral/pixtral-large-2502-v1': 'mistralai/pixtral-large-2502',
+  'nvidia/nemotron-nano-12b-v2': 'nvidia/nemotron-nano-12b-v2-vl',
+  'nvidia/nemotron-nano-3-30b': 'nvidia/nemotron-3-nano-30b-a3b',
+  'nvidia/nemotron-super-3-120b': 'nvidia/nemotron-3-super-120b-a12b',
+  'qwen/qwen3-235b-a22b-2507-v1': 'qwen/qwen3-235b-a22b-2507',
+  'qwen/qwen3-32b-v1': 'qwen/qwen3-32b',
+  'qwen/qwen3-coder-30b-a3b-v1': 'qwen/qwen3-coder-30b-a3b-instruct',
+  'qwen/qwen3-coder-480b-a35b-v1': 'qwen/qwen3-coder',
+  'qwen/qwen3-next-80b-a3b': 'qwen/qwen3-next-80b-a3b-instruct',
+  'qwen/qwen3-vl-235b-a22b': 'qwen/qwen3-vl-235b-a22b-instruct',
+  'writer/palmyra-x4-v1': 'writer/palmyra-x4',
+  'writer/palmyra-x5-v1': 'writer/palmyra-x5',
+}
+
 /**
- * Claude is called through inference profiles: `regional.` is replaced with the prefix of the region. Other models are
- * served in the Chat format only if the price list says so.
+ * `regional.` is replaced with the prefix of the region. Models of OpenAI and xAI are served in the Chat format only if
+ * the price list says so, those of other authors in the formats of Anthropic or of Converse.
  */
-function resolveBedrock(name: string, { fields }: PriceEntry): SellerModel | undefined {
-  const [, profile, author, model = ''] = /^(?:(global|us)\.)?(anthropic|openai|xai)\.(.+)$/.exec(name) ?? []
-  const isChat = Object.keys(fields).some((field) =>
-    field.startsWith('supports_bedrock_runtime_chat_completions'),
-  )
-  if (author === undefined || (author === 'anthropic' ? profile === undefined : !isChat)) return undefined
-  const identity = identifyModel(`${author}/${model.replace(/-\d:\d$/, '')}`)
+function resolveBedrock(name: string, { seller, fields }: PriceEntry): SellerModel | undefined {
+  const [, profile, author, model = ''] = bedrockName.exec(name) ?? []
+  if (author === undefined || (profile === undefined && profileModels.test(name))) return undefined
+  const isServed =
+    author === 'openai' || author === 'xai'
+      ? Object.keys(fields).some((field) => field.startsWith('supports_bedrock_runtime_chat_completions'))
+      : author === 'anthropic' || seller === 'bedrock_converse'
+  if (!isServed) return undefined
+  const slug = `${author}/${model.replace(/(?:-\d)?:\d$/, '')}`
+  const known = bedrockModels[slug]
+  const identity = known === undefined ? identifyModel(slug) : { id: known }
   if (!identity) return undefined
   const isRegional = profile === 'us'
   return {
@@ -230,6 +267,7 @@ export const sellers: Seller[] = [
     names: ['bedrock', 'bedrock_converse'],
     provider: 'amazon-bedrock',
     modes: ['chat'],
+    skip: /voxtral|-preview-/,
     resolve: resolveBedrock,
   },
 ]

@@ -61,7 +61,8 @@ models:
     remarks: [
       '`AWS_ACCESS_KEY_ID` and related variables are not read automatically, because many machines set them for other purposes. Reference them in headgate.yaml, or set `AWS_BEARER_TOKEN_BEDROCK` to an access key as JSON.',
       'Anthropic models are called with InvokeModel and InvokeModelWithResponseStream in the Messages format: the model is in the path, `anthropic-beta` becomes `anthropic_beta` in the body, and the binary event stream is converted to server-sent events. `tags` and `service_tier` are dropped and listed in `x-headgate-dropped`.',
-      'Other models are called through the OpenAI-compatible endpoint (`/openai/v1/chat/completions`): declare them with `dialects: [chat]`. The Converse API is not used, so models that only support Converse are not available.',
+      'Models of OpenAI and xAI are called through the OpenAI-compatible endpoint (`/openai/v1/chat/completions`), with `dialects: [chat]`.',
+      'Models of other authors, such as Nova, Llama, Mistral, DeepSeek, Qwen and GLM, are called with Converse and ConverseStream. The catalog has those with known prices; declare others with `dialects: [converse]`. `top_k` and reasoning are sent in `additionalModelRequestFields`, in the form of the family of the model. Images and documents are sent as bytes: Converse loads no URLs, so give them as data URLs. `metadata` becomes `requestMetadata`, which is in the invocation log of your account.',
       'The name of a model includes its inference profile. In `upstream_model`, the prefix `regional.` becomes the profile of the configured region (`eu.`, `us.`, `jp.`, `au.`, `apac.`, `us-gov.`). The catalog has two endpoints for each model: `amazon-bedrock` for the global profile and `amazon-bedrock/regional`, which costs more; requests, guardrails and presets select them by these tags. Requests that must stay in Europe or the US always use the regional profile.',
       'An API key does not include a region. BYOK keys use the region of the installation, or `us-east-1` if none is set; the API key of the installation requires `AWS_REGION`.',
       'If a request must stay in a region and the credential belongs to another, `eu-west-1` or `us-east-1` is used.',
@@ -176,7 +177,8 @@ models:
   },
   cohere: {
     remarks: [
-      'Headgate uses the Compatibility API, which rejects `stream_options`. If a stream does not report usage, the charge is estimated and marked as an estimate.',
+      'Requests of chat clients use the Compatibility API, with all their fields. Requests in other formats use `/v2/chat`, which also has documents with citations, reasoning and the plan before a tool call. Choose one for a model with `dialects: [chat]` or `dialects: [cohere-chat]`.',
+      'The tokens of a reply are those that Cohere bills (`billed_units`). The Compatibility API rejects `stream_options`: if its stream does not report usage, the charge is estimated and marked as an estimate.',
     ],
   },
   perplexity: { remarks: ['Citations are returned as annotations.'] },

@@ -1,6 +1,6 @@
 import { findImageTokens } from '../formats/images/image-tokens.ts'
 import {
-  isGenerateWireFormat,
+  isTextWireFormat,
   maxImageReferences,
   type ParameterName,
   type VendorName,
@@ -179,7 +179,7 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
       declared.supported_parameters ?? model.supported_parameters,
     ),
     wireFormats: lacksTokenPrice(declared, image, video)
-      ? wireFormats.filter((name) => !isGenerateWireFormat(name))
+      ? wireFormats.filter((name) => !isTextWireFormat(name))
       : wireFormats,
     regions: declared.regions ?? provider.regions,
     data_policy: declared.data_policy ?? provider.dataPolicy,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isGenerateWireFormat, parameterNames, quantizations } from '../formats/vocabulary.ts'
+import { isTextWireFormat, parameterNames, quantizations } from '../formats/vocabulary.ts'
 import type { Endpoint, Model } from './model.ts'
 import { publicPricing, toPublicPricing } from './model-record.ts'
 
@@ -104,7 +104,7 @@ export function toEndpointRecord(model: Model, endpoint: Endpoint, live: LiveSta
     uptime_last_5m: live.uptime5m,
     uptime_last_30m: live.uptime30m,
     uptime_last_1d: live.uptime1d,
-    perf_last_30m_by_workload: endpoint.wireFormats.some(isGenerateWireFormat)
+    perf_last_30m_by_workload: endpoint.wireFormats.some(isTextWireFormat)
       ? { text_generation: toWorkload(live) }
       : {},
   }

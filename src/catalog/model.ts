@@ -1,7 +1,7 @@
 import type { ImageTokens } from '../formats/images/image-tokens.ts'
 import {
   type DataRegion,
-  isGenerateWireFormat,
+  isTextWireFormat,
   type OutputModality,
   type ParameterName,
   type SpeechField,
@@ -47,7 +47,7 @@ export function hasOutput(
   if (!output_modalities.includes(output)) return false
   return (
     output !== 'text' ||
-    [top_endpoint, ...endpoints].some(({ wireFormats }) => wireFormats.some(isGenerateWireFormat))
+    [top_endpoint, ...endpoints].some(({ wireFormats }) => wireFormats.some(isTextWireFormat))
   )
 }
 

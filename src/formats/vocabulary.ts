@@ -16,9 +16,13 @@ export const outputModalities = [
 ] as const
 export type OutputModality = (typeof outputModalities)[number]
 
-/** The formats that generate text. */
+/** The formats of text that clients and upstreams have. */
 export const generateWireFormats = ['chat', 'messages', 'responses', 'gemini'] as const
 export type GenerateWireFormat = (typeof generateWireFormats)[number]
+
+/** The formats of text that upstreams have. */
+export const textWireFormats = [...generateWireFormats, 'converse', 'cohere-chat'] as const
+export type TextWireFormat = (typeof textWireFormats)[number]
 
 export interface TaskTraits {
   /** A model serves the task if it has one of these outputs. */
@@ -33,7 +37,7 @@ export interface TaskTraits {
 
 /** The tasks that a request can have for a model. */
 export const tasks = {
-  text: { outputs: ['text', 'image', 'audio'], wireFormats: generateWireFormats, apiType: 'completions' },
+  text: { outputs: ['text', 'image', 'audio'], wireFormats: textWireFormats, apiType: 'completions' },
   embeddings: {
     outputs: ['embeddings'],
     wireFormats: ['embeddings', 'gemini-embeddings', 'cohere-embeddings', 'voyage-embeddings'],
@@ -96,7 +100,7 @@ export function listWireFormats(outputModalities: readonly OutputModality[]): Re
   return new Set(served.flatMap(({ wireFormats }): readonly WireFormatName[] => wireFormats))
 }
 
-export function isGenerateWireFormat(name: WireFormatName): name is GenerateWireFormat {
+export function isTextWireFormat(name: WireFormatName): name is TextWireFormat {
   return taskWireFormats.text.has(name)
 }
 

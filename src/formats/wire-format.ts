@@ -15,16 +15,17 @@ import type { ListPaths } from './reply-lists.ts'
 import type { ReplyLimits } from './reply-losses.ts'
 import type { ServedTier, ServiceTier, WireCapability, WireFormatName } from './vocabulary.ts'
 
-/**
- * A wire format, usable on both sides: with clients, and with upstreams. Wire formats do no I/O and contain no
- * provider-specific code.
- */
-export interface WireFormat {
+/** A wire format of upstreams. Wire formats do no I/O and contain no provider-specific code. */
+export interface UpstreamFormat {
   name: WireFormatName
-  /** Decodes requests of clients and encodes replies to them. */
-  client: ClientCodec
   /** Encodes requests to upstreams and decodes their replies. */
   upstream: UpstreamCodec
+}
+
+/** A wire format for both sides: clients and upstreams. */
+export interface WireFormat extends UpstreamFormat {
+  /** Decodes requests of clients and encodes replies to them. */
+  client: ClientCodec
   /** Used when client and upstream have the same format: unknown fields pass unmodified. */
   passthrough: Passthrough
 }

@@ -1,6 +1,6 @@
 import { spyOn } from 'bun:test'
 import { OriginReachability } from '../../src/platform/http/origin-reachability.ts'
-import { encodeBedrockChunk } from '../support/aws-event-stream.ts'
+import { encodeBedrockChunk, encodeConverseEvent } from '../support/aws-event-stream.ts'
 import type { TestServer } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 
@@ -44,7 +44,32 @@ const wireFormats = [
   [/./, 'messages'],
 ] as const
 
+const converseEvents = [
+  ['contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'Hello' } }],
+  ['messageStop', { stopReason: 'end_turn' }],
+  ['metadata', { usage: { inputTokens: 3, outputTokens: 1 } }],
+] as const
+
+const converseReply = {
+  output: { message: { role: 'assistant', content: [{ text: 'Hello' }] } },
+  stopReason: 'end_turn',
+  usage: { inputTokens: 3, outputTokens: 1 },
+}
+
+const cohereEnd = {
+  finish_reason: 'COMPLETE',
+  usage: { billed_units: { input_tokens: 3, output_tokens: 1 } },
+}
+const cohereEvents = [
+  { type: 'content-delta', index: 0, delta: { message: { content: { text: 'Hello' } } } },
+  { type: 'message-end', delta: cohereEnd },
+]
+const cohereReply = { message: { content: [{ type: 'text', text: 'Hello' }] }, ...cohereEnd }
+
 function buildReply(url: string, body: string): Response {
+  if (/\/converse$/.test(url)) return Response.json(converseReply)
+  if (/\/converse-stream$/.test(url)) return eventStream(converseEvents.map(encodeConverseEvent))
+  if (/\/v2\/chat$/.test(url)) return JSON.parse(body).stream ? sse(cohereEvents) : Response.json(cohereReply)
   const wireFormat = wireFormats.find(([pattern]) => pattern.test(url))?.[1] ?? 'chat'
   const { frames, body: whole } = vendorReply(wireFormat, 'text')
   if (/invoke-with-response-stream$/.test(url)) return encodeEventStream(frames)
@@ -55,6 +80,16 @@ function buildReply(url: string, body: string): Response {
 
 export function encodeEventStream(frames: readonly string[]): Response {
   const events = frames.flatMap((frame) => /^data: (.*)$/m.exec(frame)?.[1] ?? [])
-  const bytes = Buffer.concat(events.map((event) => encodeBedrockChunk(JSON.parse(event))))
-  return new Response(bytes, { headers: { 'content-type': 'application/vnd.amazon.eventstream' } })
+  return eventStream(events.map((event) => encodeBedrockChunk(JSON.parse(event))))
+}
+
+function eventStream(messages: Buffer[]): Response {
+  return new Response(Buffer.concat(messages), {
+    headers: { 'content-type': 'application/vnd.amazon.eventstream' },
+  })
+}
+
+function sse(events: readonly object[]): Response {
+  const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+  return new Response(text, { headers: { 'content-type': 'text/event-stream' } })
 }

@@ -33,6 +33,12 @@ export function encodeBedrockChunk(event: unknown): Buffer {
   return encodeEventMessage(headers, JSON.stringify({ bytes, p: 'abcdefghijkl' }))
 }
 
+/** An event of ConverseStream. */
+export function encodeConverseEvent([name, event]: readonly [string, object]): Buffer {
+  const headers = { ':event-type': name, ':content-type': 'application/json', ':message-type': 'event' }
+  return encodeEventMessage(headers, JSON.stringify({ ...event, p: 'abcdefghijkl' }))
+}
+
 export function encodeBedrockException(type: string, message: string): Buffer {
   const headers = {
     ':exception-type': type,

@@ -2,10 +2,13 @@ import { describe, expect, test } from 'bun:test'
 import {
   encodeBedrockChunk,
   encodeBedrockException,
+  encodeConverseEvent,
   encodeEventMessage,
 } from '../../../test/support/aws-event-stream.ts'
+import { collectReply } from '../../formats/call/event.ts'
+import { converse } from '../../formats/converse/converse.ts'
 import { messages } from '../../formats/messages/messages.ts'
-import { createBedrockFrameReader } from './bedrock-frames.ts'
+import { createBedrockFrameReader, createConverseFrameReader } from './bedrock-frames.ts'
 
 const events = [
   {
@@ -79,5 +82,48 @@ describe('the stream of InvokeModelWithResponseStream', () => {
     )
     const unknown = encodeEventMessage({ ':message-type': 'event', ':event-type': 'metadata' }, 'not json')
     expect(readFrames([unknown])).toEqual([])
+  })
+})
+
+describe('the stream of ConverseStream', () => {
+  const events = [
+    ['messageStart', { role: 'assistant' }],
+    ['contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'Grüße 🌍' } }],
+    ['contentBlockStop', { contentBlockIndex: 0 }],
+    ['messageStop', { stopReason: 'end_turn' }],
+    ['metadata', { usage: { inputTokens: 5, outputTokens: 9 } }],
+  ] as const
+  const bytes = Buffer.concat(events.map(encodeConverseEvent))
+
+  function readReply(chunks: Uint8Array[]) {
+    const frames = createConverseFrameReader()
+    const reader = converse.upstream.createReader()
+    const events = [...chunks.flatMap((chunk) => frames.push(chunk)), ...frames.end()]
+    return collectReply([...events.flatMap((frame) => reader.read(frame)), ...reader.end()])
+  }
+
+  test('the reply does not depend on how the bytes are split', () => {
+    for (let at = 0; at < bytes.length; at++) {
+      const reply = readReply([bytes.subarray(0, at), bytes.subarray(at)])
+      expect(reply).toMatchObject({
+        isComplete: true,
+        choices: [{ parts: [{ text: 'Grüße 🌍' }], end: { reason: 'stop' } }],
+        usage: { input: 5, output: 9 },
+      })
+    }
+  })
+
+  test('R33 an exception or an error is a failure', () => {
+    const begun = bytes.subarray(0, 0)
+    const throttled = encodeBedrockException('throttlingException', 'because')
+    expect(readReply([begun, throttled])).toMatchObject({
+      isComplete: false,
+      failure: { kind: 'rate_limit_exceeded', message: 'because' },
+    })
+    const error = encodeEventMessage(
+      { ':message-type': 'error', ':error-code': 'InternalFailure', ':error-message': 'no' },
+      '',
+    )
+    expect(readReply([error])).toMatchObject({ isComplete: false, failure: { message: 'no' } })
   })
 })

@@ -1,19 +1,44 @@
 import { type AwsEventMessage, AwsEventStreamReader } from '../../platform/http/aws-event-stream.ts'
 import type { FrameReader, SseFrame } from '../../platform/http/sse.ts'
 import { tryParseJson } from '../../platform/json/json.ts'
-import { asObject, asString } from '../../platform/json/json-values.ts'
+import { asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
 
 /** Reads the Messages events out of a stream of InvokeModelWithResponseStream. */
 export function createBedrockFrameReader(): FrameReader {
+  return createFrameReader(decodeChunk)
+}
+
+/** Reads the events of ConverseStream: each is an object with its name. */
+export function createConverseFrameReader(): FrameReader {
+  return createFrameReader(decodeEvent)
+}
+
+function createFrameReader(decode: (message: AwsEventMessage) => SseFrame[]): FrameReader {
   const messages = new AwsEventStreamReader()
   return {
-    push: (bytes) => messages.push(bytes).flatMap(decodeFrame),
+    push: (bytes) => messages.push(bytes).flatMap(decode),
     // An incomplete message is dropped.
     end: () => [],
   }
 }
 
-function decodeFrame({ headers, body }: AwsEventMessage): SseFrame[] {
+function decodeEvent({ headers, body }: AwsEventMessage): SseFrame[] {
+  const kind = headers[':message-type']
+  const payload = parseJsonObject(new TextDecoder().decode(body)) ?? {}
+  if (kind === 'error') {
+    const code = headers[':error-code'] ?? ''
+    const name = code.endsWith('Exception') ? code : 'internalServerException'
+    return [toEventFrame(name, { message: headers[':error-message'] || code })]
+  }
+  const name = headers[kind === 'exception' ? ':exception-type' : ':event-type']
+  return name ? [toEventFrame(name, payload)] : []
+}
+
+function toEventFrame(name: string, payload: JsonObject): SseFrame {
+  return { event: name, data: JSON.stringify({ [name]: payload }) }
+}
+
+function decodeChunk({ headers, body }: AwsEventMessage): SseFrame[] {
   const payload = parseJsonObject(new TextDecoder().decode(body))
   if (headers[':message-type'] === 'exception') {
     return [toErrorFrame(headers[':exception-type'] ?? '', asString(payload?.message))]

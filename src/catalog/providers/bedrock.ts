@@ -1,7 +1,7 @@
-import type { DataRegion } from '../../formats/vocabulary.ts'
+import type { DataRegion, WireFormatName } from '../../formats/vocabulary.ts'
 import type { Provider, WireAdapter } from '../provider.ts'
 import type { ProviderSettings } from '../provider-settings.ts'
-import { createBedrockFrameReader } from './bedrock-frames.ts'
+import { createBedrockFrameReader, createConverseFrameReader } from './bedrock-frames.ts'
 import { firstPartyFields, listKnownBetas } from './betas.ts'
 import { minCachedTokens } from './cached-tokens.ts'
 
@@ -26,6 +26,17 @@ const invokeModel: WireAdapter = {
 
 const openaiPath: WireAdapter = {
   adaptRequest: ({ path, headers, body }) => ({ path: `/openai/v1${path}`, headers, body }),
+}
+
+const conversePath: WireAdapter = {
+  adaptRequest: ({ path, headers, body }) => ({ path, headers, body }),
+  createFrameReader: createConverseFrameReader,
+}
+
+/** Each author's models are called with the API that has most of their features. */
+function listDialects(model: string): WireFormatName[] {
+  if (/(?:^|[./])anthropic\./.test(model)) return ['messages']
+  return /(?:^|[./])(?:openai|xai)\./.test(model) ? ['chat'] : ['converse']
 }
 
 /** The inference profile prefix of each region: the first match counts. */
@@ -66,12 +77,12 @@ export const bedrock: Provider = {
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
   keyHeader: 'authorization',
   auth: { scheme: 'access-key', service: 'bedrock' },
-  wireFormats: ['messages', 'chat'],
+  wireFormats: ['messages', 'chat', 'converse'],
   minCachedTokens,
-  wire: { messages: invokeModel, chat: openaiPath },
+  wire: { messages: invokeModel, chat: openaiPath, converse: conversePath },
   resolveModelName,
   modelList: 'bedrock',
-  listDialects: (model) => [/(?:^|\.)anthropic\./.test(model) ? 'messages' : 'chat'],
+  listDialects,
   dataResidency: {
     europe: { regionPattern: /^eu-/, fallbackRegion: 'eu-west-1' },
     us: { regionPattern: /^us-(?!gov-)/, fallbackRegion: 'us-east-1' },

@@ -40,7 +40,7 @@ const jinaTasks = {
   clustering: 'separation',
 }
 
-/** Embeddings and reranking are not in the compatible API, but next to it. */
+/** The vendor's own API is next to the compatible one, which lacks reranking, citations and more. */
 export const cohereNative: WireAdapter = {
   adaptRequest: ({ path, headers, body }) => ({ path: `/../../v2${path}`, headers, body }),
 }

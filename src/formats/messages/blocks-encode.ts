@@ -1,4 +1,3 @@
-import { sha256 } from '../../platform/crypto/crypto.ts'
 import { asString, type JsonObject } from '../../platform/json/json-values.ts'
 import {
   type AudioPart,
@@ -15,6 +14,7 @@ import {
 } from '../call/part.ts'
 import { canReplayReasoning } from '../call/reasoning.ts'
 import type { Losses } from '../fields.ts'
+import { sanitizeToolId } from '../tool-ids.ts'
 import type { Target } from '../wire-format.ts'
 import { encodeCacheControl } from './cache-control.ts'
 import { encodeCitation } from './citation.ts'
@@ -88,7 +88,7 @@ function encodeReasoning(part: ReasoningPart, { target, losses }: EncodeContext)
 function encodeToolCall(part: ToolCallPart): JsonObject {
   return {
     type: 'tool_use',
-    id: sanitizeId(part.id),
+    id: sanitizeToolId(part.id),
     name: part.name,
     input: parseToolArguments(part.arguments, part.custom),
   }
@@ -100,17 +100,10 @@ function encodeToolResult(part: ToolResultPart, context: EncodeContext): JsonObj
   const isPlainText = first?.type === 'text' && others.length === 0 && Object.keys(first).length === 2
   return {
     type: 'tool_result',
-    tool_use_id: sanitizeId(part.id),
+    tool_use_id: sanitizeToolId(part.id),
     ...(blocks.length > 0 && { content: isPlainText ? first.text : blocks }),
     ...(part.isError !== undefined && { is_error: part.isError }),
   }
-}
-
-const idPattern = /^[a-zA-Z0-9_-]+$/
-
-/** The vendor accepts no other characters in ids; the mapping is deterministic. */
-function sanitizeId(id: string): string {
-  return idPattern.test(id) ? id : `${id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}_${sha256(id).slice(0, 8)}`
 }
 
 function encodeImage(part: ImagePart, { losses, role }: EncodeContext): JsonObject | undefined {

@@ -6,6 +6,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '../call/call.ts'
+import { customToolSchema } from '../custom-tools.ts'
 import { hasUnknownCacheTtl, type Losses } from '../fields.ts'
 import { decodeCacheControl } from './blocks-decode.ts'
 import { encodeCacheControl } from './cache-control.ts'
@@ -83,14 +84,11 @@ function encodeFunctionTool(tool: FunctionTool): JsonObject {
   }
 }
 
-/** Free-text input becomes one string argument; a grammar becomes part of the description. */
 function encodeCustomTool(tool: CustomTool): JsonObject {
-  const grammar = tool.format && tool.format.type !== 'text' ? JSON.stringify(tool.format) : undefined
-  const input = { type: 'string', ...(grammar && { description: `Text of this format: ${grammar}` }) }
   return {
     name: flattenToolName(tool),
     ...(tool.description !== undefined && { description: tool.description }),
-    input_schema: { type: 'object', properties: { input }, required: ['input'] },
+    input_schema: customToolSchema(tool),
   }
 }
 

@@ -21,9 +21,9 @@ export function createRelay(
   { format }: InferenceRequest,
   { candidate, translation, context, pipeline }: Attempt,
 ): ReplyRelay {
-  const { passthrough, upstream } = translation.wireFormat
+  const { upstream } = translation.wireFormat
   if (translation.isPassThrough && !pipeline.hasTransforms) {
-    const relay = passthrough.createRelay(context)
+    const relay = translation.wireFormat.passthrough.createRelay(context)
     return pipeline.hasObservers ? new ObservedRelay(relay, upstream.createReader(), pipeline) : relay
   }
   const { replyCodec } = format

@@ -70,9 +70,8 @@ function encodeBody(
 ) {
   // Of the last turn.
   const cost = buildCost(charge, request.attempts.candidate, request.work)
-  const { wireFormat, isPassThrough } = translation
-  if (isPassThrough && reply.body)
-    return wireFormat.passthrough.passReply(reply.body, context, cost, charge.usage)
+  if (translation.isPassThrough && reply.body)
+    return translation.wireFormat.passthrough.passReply(reply.body, context, cost, charge.usage)
   return request.format.replyCodec.encodeReply(
     { ...collectReply(reply.events), usage: charge.usage },
     context,

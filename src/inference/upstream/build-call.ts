@@ -6,9 +6,8 @@ import type { Translation } from './translate.ts'
 
 /** The HTTP request for an upstream. A pass-through forwards the client's text, and its headers that belong to the format. */
 export function buildUpstreamCall(request: InferenceRequest, translation: Translation): UpstreamCall {
-  const { wireFormat } = translation
-  const { headers } = wireFormat.passthrough
-  const forwarded = translation.isPassThrough && headers.length > 0 ? pickHeaders(headers, request) : {}
+  const headers = translation.isPassThrough ? translation.wireFormat.passthrough.headers : []
+  const forwarded = headers.length > 0 ? pickHeaders(headers, request) : {}
   const { body, ...call } = adaptCall(translation, request.content.stream, forwarded)
   const encodedBody = translation.isPassThrough
     ? spliceJson(translation.verbatim.text, translation.verbatim.body, body)

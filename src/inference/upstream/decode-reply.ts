@@ -40,10 +40,12 @@ export function decodeReply(
   { body, length }: ReceivedBody,
   limits: ReplyLimits | null,
 ): Awaitable<WholeReply> {
-  const { isPassThrough, wireFormat } = translation
-  const isUnchanged = isPassThrough && !pipeline.hasTransforms
+  const { wireFormat } = translation
+  const isUnchanged = translation.isPassThrough && !pipeline.hasTransforms
   const summary =
-    isUnchanged && !pipeline.hasObservers ? wireFormat.passthrough.summarizeReply?.(body) : undefined
+    isUnchanged && !pipeline.hasObservers
+      ? translation.wireFormat.passthrough.summarizeReply?.(body)
+      : undefined
   if (summary) return { summary, events: [], body, length, refusal: null }
   // Observers of an unchanged body see its signatures as the client does, without the vendor's mark.
   const events = isUnchanged

@@ -1,8 +1,8 @@
 import type { Endpoint, Model } from '../../catalog/model.ts'
-import { wireFormats } from '../../formats/all.ts'
+import { upstreamFormats } from '../../formats/all.ts'
 import { type CompressedCall, compressCall } from '../../formats/call/compress.ts'
 import { estimatePromptTokens } from '../../formats/call/size.ts'
-import { isGenerateWireFormat } from '../../formats/vocabulary.ts'
+import { isTextWireFormat } from '../../formats/vocabulary.ts'
 import type { RequestContent } from '../request/content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
@@ -74,8 +74,8 @@ function computeRoom(maxTokens: number | undefined, endpoint: Endpoint): number 
 /** Finds the highest limit of messages of an endpoint's formats, if all of them have one. */
 function findMessageLimit(endpoint: Endpoint): number {
   const limits = endpoint.wireFormats
-    .filter(isGenerateWireFormat)
-    .map((name) => wireFormats[name].upstream.defaults.maxMessages ?? Number.POSITIVE_INFINITY)
+    .filter(isTextWireFormat)
+    .map((name) => upstreamFormats[name].upstream.defaults.maxMessages ?? Number.POSITIVE_INFINITY)
   return Math.max(...limits)
 }
 

@@ -2,8 +2,8 @@ import { modelListFormats } from '../../catalog/discovery/formats/all.ts'
 import { type ListedModel, listedModel } from '../../catalog/discovery/listed-model.ts'
 import type { ModelListFormat } from '../../catalog/discovery/model-list-format.ts'
 import type { CatalogProvider } from '../../catalog/model.ts'
-import { wireFormats } from '../../formats/all.ts'
-import { isGenerateWireFormat } from '../../formats/vocabulary.ts'
+import { upstreamFormats } from '../../formats/all.ts'
+import { isTextWireFormat } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import { UpstreamError } from '../failures/errors.ts'
@@ -90,7 +90,7 @@ class ListReader {
   async read(address: string, body?: JsonObject): Promise<JsonObject> {
     const { provider, baseUrl } = this.access
     const url = new URL(address)
-    const name = provider.wireFormats.find(isGenerateWireFormat) ?? 'chat'
+    const name = provider.wireFormats.find(isTextWireFormat) ?? 'chat'
     const isConfiguredOrigin = url.origin === new URL(baseUrl).origin
     const response = await send(this.#gateway, this.#exchange, {
       ...(body === undefined && { method: 'GET' as const }),
@@ -98,7 +98,7 @@ class ListReader {
       // The operator's headers may be secrets of the configured server.
       headers: isConfiguredOrigin ? (provider.headers ?? {}) : {},
       body: body === undefined ? null : JSON.stringify(body),
-      upstream: wireFormats[name].upstream,
+      upstream: upstreamFormats[name].upstream,
       access: { ...this.access, baseUrl: url.origin },
       isAdapted: false,
     })

@@ -3,7 +3,7 @@ import { type CatalogProvider, type Endpoint, hasOutput } from '../../catalog/mo
 import { simulators } from '../../catalog/providers/simulators.ts'
 import type { ModelCall } from '../../formats/call/call.ts'
 import type { ReplyEvent } from '../../formats/call/event.ts'
-import { isGenerateWireFormat } from '../../formats/vocabulary.ts'
+import { isTextWireFormat } from '../../formats/vocabulary.ts'
 import { newReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
@@ -93,7 +93,7 @@ function listCandidates({ catalog }: Gateway, { provider, byokKey, model: id }: 
 }
 
 function generatesText({ wireFormats, service_tier }: Endpoint): boolean {
-  return service_tier === null && wireFormats.some(isGenerateWireFormat)
+  return service_tier === null && wireFormats.some(isTextWireFormat)
 }
 
 async function request(

@@ -1,11 +1,11 @@
 import type { Endpoint, Model } from '../../catalog/model.ts'
 import { commonCapabilities, commonReasoningHistory, type Provider } from '../../catalog/provider.ts'
-import { wireFormats } from '../../formats/all.ts'
+import { upstreamFormats } from '../../formats/all.ts'
 import type { ModelCall } from '../../formats/call/call.ts'
 import { listUnimplementedFields } from '../../formats/fields.ts'
 import { resolveReasoning } from '../../formats/reasoning-options.ts'
-import { isGenerateWireFormat, type WireCapability } from '../../formats/vocabulary.ts'
-import type { Target, UpstreamRequest, WireFormat } from '../../formats/wire-format.ts'
+import { isTextWireFormat, type WireCapability } from '../../formats/vocabulary.ts'
+import type { Target, UpstreamFormat, UpstreamRequest, WireFormat } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type GatewayError, gatewayError } from '../../platform/errors/gateway-error.ts'
 import type { ClientFormat } from '../request/client-format.ts'
@@ -18,9 +18,9 @@ import { cachePrompt } from './cache-prompt.ts'
 import { fitContext, isCompressed, shortContext } from './fit-context.ts'
 
 /** A request encoded for one upstream. Pass-through needs the client's own text, which a rewritten request does not have. */
-export type EncodedRequest = { wireFormat: WireFormat; upstreamRequest: UpstreamRequest } & (
-  | { isPassThrough: true; verbatim: RequestSource }
-  | { isPassThrough: false }
+export type EncodedRequest = { upstreamRequest: UpstreamRequest } & (
+  | { isPassThrough: true; wireFormat: WireFormat; verbatim: RequestSource }
+  | { isPassThrough: false; wireFormat: UpstreamFormat }
 )
 
 export type Translation = EncodedRequest & {
@@ -150,15 +150,15 @@ export function encodeCall(
   call: ModelCall,
   model: Model,
   endpoint: Endpoint,
-): { wireFormat: WireFormat; upstreamRequest: UpstreamRequest } {
+): { wireFormat: UpstreamFormat; upstreamRequest: UpstreamRequest } {
   const encoded = encodeWithFewestLosses(call, model, endpoint)
   return { wireFormat: encoded.wireFormat, upstreamRequest: dropUnsupported(encoded, endpoint) }
 }
 
 /** Encodes a call in the wire format of the endpoint that drops the fewest fields; the first of equals. */
 function encodeWithFewestLosses(call: ModelCall, model: Model, endpoint: Endpoint): EncodedRequest {
-  const translations = endpoint.wireFormats.filter(isGenerateWireFormat).map((name) => {
-    const wireFormat = wireFormats[name]
+  const translations = endpoint.wireFormats.filter(isTextWireFormat).map((name) => {
+    const wireFormat = upstreamFormats[name]
     const target = buildTarget(call, model, endpoint, wireFormat)
     const upstreamRequest = wireFormat.upstream.encodeRequest(applyReasoning(call, target), target)
     return { wireFormat, upstreamRequest, isPassThrough: false as const }
@@ -182,7 +182,7 @@ function buildTarget(
   { stream }: Pick<ModelCall, 'stream'>,
   model: Model,
   endpoint: Endpoint,
-  wireFormat: WireFormat,
+  wireFormat: UpstreamFormat,
 ): Target {
   const { provider } = endpoint
   const { reasoning } = model
