@@ -100,6 +100,7 @@ models:
     ],
     keys: [['A service account, optionally with `region` and `bucket`', account]],
     remarks: [
+      'Embeddings, videos and transcriptions of Vertex cannot be called yet: their requests differ from those of Google AI Studio.',
       '`GOOGLE_APPLICATION_CREDENTIALS` is the path of a service account file, or its JSON. Other credential types (user credentials, workload identity federation) are not supported; the server logs a warning and starts without the provider.',
       'A service account signs a JWT assertion, which is exchanged for an access token at `https://oauth2.googleapis.com/token` only; `token_url` in headgate.yaml overrides it for the installation. Access tokens are cached and renewed after 80 % of their lifetime.',
       'The region is a location such as `europe-west1`, or `global`, `eu` or `us`. A BYOK service account without a region uses that of the installation, or `global` if none is set. Requests that must stay in a region do not use accounts of another region.',
@@ -165,6 +166,7 @@ models:
   },
   'google-ai-studio': {
     remarks: [
+      'Its models for transcription alone cannot be called yet. Other Gemini models transcribe audio in a prompt.',
       'Google trains on prompts of the free tier, and an API key does not show its tier, so the catalog assumes the free tier. If yours is paid, set `data_policy` in headgate.yaml.',
     ],
   },
@@ -180,6 +182,9 @@ models:
       'Requests of chat clients use the Compatibility API, with all their fields. Requests in other formats use `/v2/chat`, which also has documents with citations, reasoning and the plan before a tool call. Choose one for a model with `dialects: [chat]` or `dialects: [cohere-chat]`.',
       'The tokens of a reply are those that Cohere bills (`billed_units`). The Compatibility API rejects `stream_options`: if its stream does not report usage, the charge is estimated and marked as an estimate.',
     ],
+  },
+  alibaba: {
+    remarks: ['Its image and video models cannot be called yet: they are jobs of its own API (DashScope).'],
   },
   perplexity: { remarks: ['Citations are returned as annotations.'] },
   ollama: {
@@ -213,9 +218,17 @@ models:
       'The coding plan uses `base_url: https://api.z.ai/api/coding/paas/v4`; accounts in mainland China use `https://open.bigmodel.cn/api/paas/v4`.',
     ],
   },
-  minimax: { remarks: ['Accounts in mainland China use `base_url: https://api.minimaxi.com/v1`.'] },
+  minimax: {
+    remarks: [
+      'Accounts in mainland China use `base_url: https://api.minimaxi.com/v1`.',
+      'Its video models cannot be called yet: a finished job names a file, and the address of the file takes another request.',
+    ],
+  },
   nvidia: {
-    remarks: ['A self-hosted NIM is an [OpenAI-compatible server](compatible.md).'],
+    remarks: [
+      'Its models for reranking cannot be called yet: each of them has an address of its own.',
+      'A self-hosted NIM is an [OpenAI-compatible server](compatible.md).',
+    ],
   },
   cloudflare: {
     remarks: ['The account id is part of the base URL, so the API key alone does not enable the provider.'],

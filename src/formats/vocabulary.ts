@@ -52,7 +52,14 @@ export const tasks = {
   },
   speech: {
     outputs: ['speech'],
-    wireFormats: ['speech', 'gemini-speech', 'elevenlabs-speech', 'deepgram-speech'],
+    wireFormats: [
+      'speech',
+      'gemini-speech',
+      'elevenlabs-speech',
+      'deepgram-speech',
+      'minimax-speech',
+      'mistral-speech',
+    ],
     apiType: 'tts',
   },
   transcriptions: {
@@ -62,6 +69,7 @@ export const tasks = {
       'mistral-transcriptions',
       'elevenlabs-transcriptions',
       'deepgram-transcriptions',
+      'xai-transcriptions',
     ],
     apiType: 'stt',
   },

@@ -78,9 +78,12 @@ function buildSettings(first: string, second: string): string {
       provider('eleven', first, 'elevenlabs-speech'),
       provider('deep', first, 'deepgram-speech'),
       provider('gem', first, 'gemini-speech'),
-      // Built-in providers, for their models of the snapshot. The last two have no speech format of their own.
-      ...['elevenlabs', 'openai'].map((slug) => ({ slug, base_url: first, api_key: secret })),
-      ...['minimax', 'mistral'].map((slug) => provider(slug, first, 'speech')),
+      // Built-in providers, for their models of the snapshot.
+      ...['elevenlabs', 'openai', 'minimax', 'mistral'].map((slug) => ({
+        slug,
+        base_url: first,
+        api_key: secret,
+      })),
     ],
     models: Object.entries(models).map(([name, model]) => ({
       id: `speech/${name}`,

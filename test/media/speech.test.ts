@@ -171,17 +171,33 @@ describeSpeech('speech of providers', (bench) => {
     expect(bench().first.requests).toHaveLength(before)
   })
 
+  const spoken = Buffer.concat(mp3Frames(1))
   test.each([
-    ['elevenlabs/eleven_v3', { path: '/text-to-speech/clonedVoice0123456789/stream' }],
-    ['minimax/speech-2.6-hd', { json: { voice: 'clonedVoice0123456789' } }],
-    ['mistralai/voxtral-mini-tts-2603', { json: { voice: 'clonedVoice0123456789' } }],
-  ])('a voice that is not listed is sent to a vendor with custom voices: %s', async (model, request) => {
-    bench().first.enqueue(audioReply(mp3Frames(1)))
-    const response = await sendSpeech(bench(), { model, voice: 'clonedVoice0123456789' })
-    expect(response.status).toBe(200)
-    await response.arrayBuffer()
-    expect(lastRequest(bench().first.requests)).toMatchObject(request)
-  })
+    [
+      'elevenlabs/eleven_v3',
+      audioReply(mp3Frames(1)),
+      { path: '/text-to-speech/clonedVoice0123456789/stream' },
+    ],
+    [
+      'minimax/speech-2.6-hd',
+      { json: { data: { audio: spoken.toString('hex') }, base_resp: { status_code: 0 } } },
+      { path: '/t2a_v2', json: { voice_setting: { voice_id: 'clonedVoice0123456789' } } },
+    ],
+    [
+      'mistralai/voxtral-mini-tts-2603',
+      { json: { audio_data: spoken.toString('base64') } },
+      { path: '/audio/speech', json: { voice_id: 'clonedVoice0123456789' } },
+    ],
+  ])(
+    'a voice that is not listed is sent to a vendor with custom voices: %s',
+    async (model, reply, request) => {
+      bench().first.enqueue(reply)
+      const response = await sendSpeech(bench(), { model, voice: 'clonedVoice0123456789' })
+      expect(response.status).toBe(200)
+      expect(Buffer.from(await response.arrayBuffer())).toEqual(spoken)
+      expect(lastRequest(bench().first.requests)).toMatchObject(request)
+    },
+  )
 
   test('of two endpoints the one that can make the format is used', async () => {
     bench().second.enqueue(audioReply(mp3Frames(1)))

@@ -86,7 +86,7 @@ export const vertex: Provider = {
   keyFile: true,
   keyHeader: 'x-goog-api-key',
   auth: { scheme: 'service-account', tokenUrl: 'https://oauth2.googleapis.com/token' },
-  wireFormats: ['gemini', 'messages', 'chat', 'gemini-images', 'imagen'],
+  wireFormats: ['gemini', 'messages', 'chat', 'gemini-images', 'imagen', 'gemini-speech'],
   minCachedTokens,
   wire: {
     gemini: generateContent,
@@ -94,6 +94,7 @@ export const vertex: Provider = {
     chat: openaiPath,
     'gemini-images': publisherPath,
     imagen: publisherPath,
+    'gemini-speech': publisherPath,
   },
   modelList: 'vertex',
   listDialects: (model) => [/^claude-/.test(model) ? 'messages' : /^gemini-/.test(model) ? 'gemini' : 'chat'],

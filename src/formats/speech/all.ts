@@ -2,6 +2,8 @@ import type { TaskWireFormat } from '../vocabulary.ts'
 import { deepgramSpeech } from './deepgram.ts'
 import { elevenLabsSpeech } from './elevenlabs.ts'
 import { geminiSpeech } from './gemini.ts'
+import { minimaxSpeech } from './minimax.ts'
+import { mistralSpeech } from './mistral.ts'
 import { speech } from './openai.ts'
 import type { SpeechWireFormat } from './wire-format.ts'
 
@@ -10,4 +12,6 @@ export const speechWireFormats: Readonly<Record<TaskWireFormat<'speech'>, Speech
   'gemini-speech': geminiSpeech,
   'elevenlabs-speech': elevenLabsSpeech,
   'deepgram-speech': deepgramSpeech,
+  'minimax-speech': minimaxSpeech,
+  'mistral-speech': mistralSpeech,
 }

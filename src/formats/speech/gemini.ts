@@ -5,6 +5,7 @@ import { decodeError } from '../gemini/error.ts'
 import { decodeUsage } from '../gemini/usage.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import { readSampleRate } from './audio-reader.ts'
+import { decodeAudioText } from './audio-text.ts'
 import { dropFields } from './drop-fields.ts'
 import type { WholeSpeechWireFormat } from './wire-format.ts'
 
@@ -52,10 +53,6 @@ function blockedEvent(reason: string): SpeechEvent {
   return { type: 'reply-error', failure: { kind, status: null, message, code: reason } }
 }
 
-/** Characters of base64, a multiple of four. */
-const sliceLength = 64 * 1024
-
-/** Decoded slice by slice, because a long reply has tens of megabytes. */
 function* listEvents(data: JsonObject[], body: JsonObject, { format }: SpeechCall): Generator<SpeechEvent> {
   const usage = decodeUsage(asObject(body.usageMetadata) ?? {}, 0)
   if (usage) yield { type: 'usage', usage }
@@ -66,12 +63,6 @@ function* listEvents(data: JsonObject[], body: JsonObject, { format }: SpeechCal
     const samples = encoded.reduce((sum, text) => sum + Buffer.byteLength(text, 'base64'), 0)
     yield { type: 'audio-delta', bytes: encodeWavHeader({ sampleRate, channels: 1, bits: 16 }, samples) }
   }
-  for (const text of encoded)
-    for (let at = 0; at < text.length; at += sliceLength)
-      yield {
-        type: 'audio-delta',
-        bytes: Buffer.from(text.slice(at, at + sliceLength), 'base64'),
-        sampleRate,
-      }
+  for (const text of encoded) yield* decodeAudioText(text, 'base64', sampleRate)
   yield { type: 'reply-end' }
 }

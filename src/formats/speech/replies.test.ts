@@ -5,6 +5,8 @@ import type { SpeechCall, SpeechEvent } from '../call/speech.ts'
 import { deepgramSpeech } from './deepgram.ts'
 import { elevenLabsSpeech } from './elevenlabs.ts'
 import { geminiSpeech } from './gemini.ts'
+import { minimaxSpeech } from './minimax.ts'
+import { mistralSpeech } from './mistral.ts'
 import { speech } from './openai.ts'
 
 const call: SpeechCall = { input: 'Hello', format: 'pcm', delivery: 'audio', voice: 'Kore', unknown: [] }
@@ -117,6 +119,45 @@ describe('a reply of Gemini', () => {
 
   test('without a candidate is no reply', () => {
     expect(geminiSpeech.decodeReply({}, call)).toBeNull()
+  })
+})
+
+describe('a reply whose audio is text', () => {
+  const audio = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251))
+
+  test.each([
+    [
+      'MiniMax',
+      minimaxSpeech,
+      { data: { audio: audio.toString('hex'), status: 2 }, base_resp: { status_code: 0 } },
+    ],
+    ['Mistral', mistralSpeech, { audio_data: audio.toString('base64') }],
+  ] as const)('of %s is decoded piece by piece', (_name, { decodeReply }, body) => {
+    const { types, audio: decoded } = collect(decodeReply(body, call) ?? [])
+    expect(decoded).toEqual(audio)
+    expect(types.length).toBeGreaterThan(2)
+    expect(types.at(-1)).toBe('reply-end')
+  })
+
+  test.each([
+    [1002, 'rate_limit_exceeded'],
+    [1008, 'payment_required'],
+    [1027, 'content_policy_violation'],
+    [2013, 'invalid_request'],
+    [2049, 'authentication'],
+    [1000, 'provider_unavailable'],
+  ])('of MiniMax with the code %i is a failure of kind %s, whatever its status', (status_code, kind) => {
+    const base_resp = { status_code, status_msg: 'because' }
+    expect([...(minimaxSpeech.decodeReply({ base_resp }, call) ?? [])]).toEqual([
+      {
+        type: 'reply-error',
+        failure: { kind, status: null, message: 'because', code: String(status_code) },
+      } as SpeechEvent,
+    ])
+  })
+
+  test('without audio is no reply', () => {
+    for (const { decodeReply } of [minimaxSpeech, mistralSpeech]) expect(decodeReply({}, call)).toBeNull()
   })
 })
 

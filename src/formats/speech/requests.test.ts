@@ -129,6 +129,59 @@ describe('the Gemini format', () => {
   })
 })
 
+describe('the MiniMax format', () => {
+  const encode = speechWireFormats['minimax-speech'].encodeRequest
+
+  test('has voice and speed in the settings of the voice, and the format in those of the audio', () => {
+    const options = {
+      voice_setting: { emotion: 'happy', voice_id: 'other' },
+      audio_setting: { bitrate: 64000 },
+    }
+    expect(encode(demanding, { model: 'speech-2.6-hd', options })).toEqual({
+      path: '/t2a_v2',
+      headers: {},
+      body: {
+        model: 'speech-2.6-hd',
+        text: 'Hello',
+        stream: false,
+        output_format: 'hex',
+        voice_setting: { emotion: 'happy', voice_id: 'v', speed: 1.1 },
+        audio_setting: { bitrate: 64000, format: 'mp3' },
+      },
+      dropped: ['emotion', 'instructions'],
+    })
+  })
+
+  test('asks for the sample rate that clients expect of PCM', () => {
+    const { body } = encode({ ...call, format: 'pcm' }, { model: 'm', options: {} })
+    expect(body).toMatchObject({ audio_setting: { format: 'pcm', sample_rate: 24_000, channel: 1 } })
+  })
+})
+
+describe('the Mistral format', () => {
+  const encode = speechWireFormats['mistral-speech'].encodeRequest
+
+  test('has the id of the voice, or a recording to imitate', () => {
+    expect(encode(demanding, { model: 'voxtral-mini-tts-2603', options: { expressiveness: 3 } })).toEqual({
+      path: '/audio/speech',
+      headers: {},
+      body: {
+        expressiveness: 3,
+        model: 'voxtral-mini-tts-2603',
+        input: 'Hello',
+        voice_id: 'v',
+        response_format: 'mp3',
+        stream: false,
+      },
+      dropped: ['emotion', 'instructions', 'speed'],
+    })
+    const reference = { audio: 'UklGRg==' }
+    const { body } = encode({ ...call, reference }, { model: 'm', options: {} })
+    expect(body).toMatchObject({ ref_audio: 'UklGRg==' })
+    expect(body).not.toHaveProperty('voice_id')
+  })
+})
+
 test('every format has a request for each of its formats of audio', () => {
   for (const wireFormat of Object.values(speechWireFormats)) {
     for (const format of wireFormat.formats) {

@@ -4,6 +4,7 @@ import { elevenlabsTranscriptions } from './elevenlabs.ts'
 import { mistralTranscriptions } from './mistral.ts'
 import { openaiTranscriptions } from './openai.ts'
 import type { TranscriptionWireFormat } from './wire-format.ts'
+import { xaiTranscriptions } from './xai.ts'
 
 /** The wire formats for speech to text. */
 export const transcriptionWireFormats: Readonly<
@@ -13,4 +14,5 @@ export const transcriptionWireFormats: Readonly<
   'mistral-transcriptions': mistralTranscriptions,
   'elevenlabs-transcriptions': elevenlabsTranscriptions,
   'deepgram-transcriptions': deepgramTranscriptions,
+  'xai-transcriptions': xaiTranscriptions,
 }

@@ -9,6 +9,7 @@ import { elevenlabsTranscriptions } from './elevenlabs.ts'
 import { mistralTranscriptions } from './mistral.ts'
 import { openaiTranscriptions } from './openai.ts'
 import type { TranscriptionWireFormat } from './wire-format.ts'
+import { xaiTranscriptions } from './xai.ts'
 
 const recording = {
   bytes: new Uint8Array([1, 2, 3]),
@@ -335,6 +336,47 @@ describe('ElevenLabs', () => {
       kind: 'unprocessable',
       message: 'body.model_id: field required',
     })
+  })
+})
+
+describe('xAI', () => {
+  test('a request: the recording is the last field', () => {
+    const request = encode(xaiTranscriptions, full, { diarize: true, keyterm: ['Graz', 'Ljubljana'] })
+    expect(request.path).toBe('/stt')
+    expect(readForm(request)).toEqual([
+      ['diarize', 'true'],
+      ['model', 'vendor-model'],
+      ['language', 'de'],
+      ['keyterm', 'Graz'],
+      ['keyterm', 'Ljubljana'],
+      ['file', 'audio.mp3'],
+    ])
+    expect(request.dropped).toEqual(['mood', 'prompt', 'temperature', 'chunking_strategy'])
+  })
+
+  test('a reply with words', () => {
+    const word = (value: string, start: number, end: number) => ({ text: value, start, end, speaker: 0 })
+    const reply = xaiTranscriptions.decodeReply(
+      {
+        text: 'Hello there. Yes?',
+        language: 'en',
+        duration: 3.5,
+        words: [word('Hello', 0, 0.5), word('there.', 0.6, 1), word('Yes?', 1.1, 1.4)],
+      },
+      full,
+    )
+    expect(reply).toMatchObject({
+      text: 'Hello there. Yes?',
+      language: 'en',
+      duration: 3.5,
+      segments: [
+        { start: 0, end: 1, speaker: 0, text: 'Hello there.' },
+        { start: 1.1, end: 1.4, speaker: 0, text: 'Yes?' },
+      ],
+      words: [{ word: 'Hello', start: 0, end: 0.5 }, { word: 'there.' }, { word: 'Yes?' }],
+      units: seconds(3500),
+    })
+    expect(xaiTranscriptions.decodeReply({}, full)).toBeNull()
   })
 })
 
