@@ -10,6 +10,7 @@ import {
   UsageError,
   withGateway,
 } from './commands/command.ts'
+import { doctorCommand } from './commands/doctor/doctor.ts'
 import { scimCommand, signInCommand } from './commands/identity.ts'
 import { keysCommand } from './commands/keys.ts'
 import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
@@ -60,6 +61,7 @@ program
   .command('check')
   .description('validate the environment variables and headgate.yaml')
   .action(async () => printOutcome(await validateConfig()))
+program.addCommand(doctorCommand(printOutcome))
 program.addCommand(restartCommand(printOutcome))
 program.addCommand(signInCommand(run))
 program.addCommand(keysCommand(run))

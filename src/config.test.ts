@@ -1,10 +1,17 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError, findSettingsPath, readConfig } from './config.ts'
+import { ConfigError, findSettingsPath, ownVariables, readConfig } from './config.ts'
 
 describe('the environment', () => {
+  test('its own variables are those of docs/configuration.md', () => {
+    const page = readFileSync(join(import.meta.dir, '../docs/configuration.md'), 'utf8')
+    const named = new Set(page.match(/\bHEADGATE_[A-Z_]+/g)?.map((name) => name.replace(/_FILE$/, '')))
+    named.delete('HEADGATE_URL')
+    expect([...named].sort()).toEqual([...ownVariables].sort())
+  })
+
   test('the defaults are safe: loopback, SQLite in ./data', () => {
     const config = readConfig({})
     expect(config).toMatchObject({

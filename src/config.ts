@@ -4,7 +4,7 @@ import { type ClickHouseConfig, readClickHouse } from './config/clickhouse.ts'
 import { type RedisConfig, readRedis } from './config/redis.ts'
 import { type ReplicaConfig, readReplica } from './config/replica.ts'
 import { ConfigError, type Environment, readInteger } from './config/values.ts'
-import { readWorkers, type WorkersConfig } from './config/workers.ts'
+import { readWorkers, type WorkersConfig, workerVariable } from './config/workers.ts'
 
 export { ConfigError, type Environment } from './config/values.ts'
 
@@ -55,6 +55,17 @@ export interface SamplerConfig {
   /** Share of sampled requests, from 0 to 1. */
   ratio: number
 }
+
+/** Variables of Headgate itself. Others belong to its dependencies, to providers or to other programs. */
+export const ownVariables: readonly string[] = [
+  'HEADGATE_CONFIG',
+  'HEADGATE_DATA_DIR',
+  'HEADGATE_INITIAL_CREDITS',
+  'HEADGATE_MANAGEMENT_KEY',
+  'HEADGATE_SECRET_KEY',
+  workerVariable,
+  'HEADGATE_WORKERS',
+]
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError } from 'commander'
 import { z } from 'zod'
+import type { Environment } from '../config.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { loadConfig } from '../gateway/secret-managers/resolve.ts'
 import type { AuditOrigin } from '../governance/audit/entry.ts'
@@ -36,13 +37,16 @@ export interface CommandResult {
 export type CommandRunner = (work: (gateway: Gateway) => Promise<CommandResult>) => Promise<void>
 
 /** Long, because checking millions of records is slow and the user can interrupt a command. */
-const queryTimeoutMs = 30 * 60_000
+export const queryTimeoutMs = 30 * 60_000
 
 /** Safe while a server runs: only `serve` needs exclusive use of the data directory. */
-export async function withGateway<T>(work: (gateway: Gateway) => Promise<T>): Promise<T> {
+export async function withGateway<T>(
+  work: (gateway: Gateway) => Promise<T>,
+  variables?: Environment,
+): Promise<T> {
   // Imported here, so that a mistake on the command line is reported without loading the server.
   const { openGateway } = await import('../main.ts')
-  const gateway = await openGateway(await loadConfig(), undefined, queryTimeoutMs)
+  const gateway = await openGateway(await loadConfig(variables), undefined, queryTimeoutMs)
   try {
     return await work(gateway)
   } finally {

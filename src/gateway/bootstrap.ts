@@ -183,10 +183,15 @@ export async function hasMatchingVaultKey(db: Db, vault: Vault): Promise<boolean
     .values({ name: 'seal_check', value: encryptKeyCheck(vault) })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
+  return (await compareVaultKey(db, vault)) === true
+}
+
+/** Whether the vault opens what this database was encrypted with; null if nothing marks it. Changes nothing. */
+export async function compareVaultKey(db: Db, vault: Vault): Promise<boolean | null> {
   const row = await db
     .selectFrom('instance')
     .select('value')
     .where('name', '=', 'seal_check')
-    .executeTakeFirstOrThrow()
-  return isKeyCheckOf(vault, row.value)
+    .executeTakeFirst()
+  return row === undefined ? null : isKeyCheckOf(vault, row.value)
 }

@@ -97,12 +97,20 @@ export function loadMasterSecret(dataDir: string, configured: string | null): st
     if (!existsSync(path))
       throw new ConfigError(`Cannot write the secret key file ${path}: ${messageOf(error)}.`)
   }
+  return readSecretFile(dataDir)
+}
+
+/** The same without generating one: null if there is none yet. */
+export function findMasterSecret(dataDir: string, configured: string | null): string | null {
+  if (configured) return configured
+  return existsSync(secretFilePath(dataDir)) ? readSecretFile(dataDir) : null
+}
+
+function readSecretFile(dataDir: string): string {
+  const path = secretFilePath(dataDir)
   const secret = withDataDirErrors(dataDir, () => readFileSync(path, 'utf8').trim())
-  if (secret.length < 32)
-    throw new ConfigError(
-      `The secret key file ${path} is damaged: it is too short. Restore it from a backup.`,
-    )
-  return secret
+  if (secret.length >= 32) return secret
+  throw new ConfigError(`The secret key file ${path} is damaged: it is too short. Restore it from a backup.`)
 }
 
 export function secretFilePath(dataDir: string): string {
