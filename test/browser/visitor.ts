@@ -99,6 +99,12 @@ export interface Visit {
   text: string
 }
 
+/** Finds violations by axe on what the page shows; by default of all rules. */
+export async function inspectWithAxe(page: Page, rules: string[] | null = null): Promise<string[]> {
+  if (await page.evaluate(`typeof axe === 'undefined'`)) await page.evaluate(`${axe}; 0`)
+  return (await page.evaluate(violationsOf(rules))) as string[]
+}
+
 /** A member with a session, who goes from screen to screen. */
 export class Visitor {
   readonly page: Page
@@ -173,12 +179,11 @@ export class Visitor {
 
   /** Finds violations by axe on the current screen; in the dark scheme only in its colors. */
   async findViolations(scheme: ColorScheme): Promise<string[]> {
-    if (await this.page.evaluate(`typeof axe === 'undefined'`)) await this.page.evaluate(`${axe}; 0`)
-    if (scheme === 'light') return (await this.page.evaluate(violationsOf(null))) as string[]
+    if (scheme === 'light') return inspectWithAxe(this.page)
     await this.page.emulateMedia({ colorScheme: scheme })
     await this.settle()
     await this.page.evaluate(transitions)
-    const findings = (await this.page.evaluate(violationsOf(colorRules))) as string[]
+    const findings = await inspectWithAxe(this.page, colorRules)
     await this.page.emulateMedia({ colorScheme: 'light' })
     return findings.map((finding) => `dark: ${finding}`)
   }

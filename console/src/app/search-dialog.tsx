@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useSearchGroups } from './search-objects.ts'
 
 const debounceMs = 200
-const placeholder = 'Search screens, keys, members and models'
+const placeholder = 'Search, paste an ID or type an action'
 
 /** The field of the search, and what it finds. */
 export function SearchDialog() {
@@ -17,13 +17,13 @@ export function SearchDialog() {
       query={text}
       onQueryChange={setText}
       shortcut={null}
-      nothingFound="Nothing found. Search by any part of a name, or by the start of a key’s hash."
+      nothingFound="Nothing found. Search by any part of a name, a whole ID or the start of a key’s hash."
       searchProps={{ placeholder, 'aria-label': placeholder }}
       attributes={{ content: { 'aria-label': 'Search' } }}
       highlightQuery
       scrollable
       maxHeight={400}
-      limit={30}
+      limit={60}
     />
   )
 }

@@ -1,8 +1,12 @@
 import type { SpotlightActionData } from '@mantine/spotlight'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useRouter } from '@tanstack/react-router'
 import { api, type Schemas } from '../api/client.ts'
+import { findById } from './find-by-id.ts'
 import { visibleNavigation } from './navigation.ts'
+import { pathOf } from './recent-list.ts'
+import { readRecentPlaces } from './recent-places.ts'
+import { visibleActions } from './search-actions.ts'
 import { useSession } from './session.tsx'
 
 export interface SearchGroup {
@@ -36,10 +40,60 @@ const kinds: Record<Found['kind'], FoundKind> = {
   model: { group: 'Models', screen: '/models', pathOf: ({ id }) => `/${encodeURI(id)}` },
 }
 
-/** Screens; and once something is typed, the objects whose name or id contains it. */
+/**
+ * Recent places, actions and screens; and once something is typed, the record with this id and the objects whose name
+ * or id contains it.
+ */
 export function useSearchGroups(text: string): SearchGroup[] {
-  const groups = [useScreens(), ...useObjects(text.trim())]
+  const typed = text.trim()
+  const groups = [useRecord(typed), useRecent(), useActions(), useScreens(), ...useObjects(typed)]
   return groups.filter(({ actions }) => actions.length > 0)
+}
+
+function useRecord(typed: string): SearchGroup {
+  const navigate = useNavigate()
+  const session = useSession()
+  const { data = [] } = useQuery({
+    queryKey: ['record by id', typed],
+    queryFn: ({ signal }) => findById(session, typed, signal),
+    enabled: typed !== '',
+  })
+  const actions = data.map(({ kind, name, to, search }) => ({
+    id: `record ${kind}`,
+    label: name,
+    description: kind,
+    // It is found by an id that it may not show.
+    keywords: [typed],
+    onClick: () => void navigate({ to, ...(search && { search }) }),
+  }))
+  return { group: 'Records with this ID', actions }
+}
+
+function useRecent(): SearchGroup {
+  const router = useRouter()
+  const { member } = useSession()
+  const places = readRecentPlaces(member.id)
+  const here = router.history.location.pathname
+  const actions = places
+    .filter(({ href }) => pathOf(href) !== here)
+    .map(({ title, href }) => ({
+      id: `recent ${href}`,
+      label: title,
+      description: pathOf(href),
+      onClick: () => router.history.push(href),
+    }))
+  return { group: 'Recent', actions }
+}
+
+function useActions(): SearchGroup {
+  const navigate = useNavigate()
+  const actions = visibleActions(useSession()).map(({ label, to, action, search, keywords }) => ({
+    id: `action ${to} ${action}`,
+    label,
+    ...(keywords && { keywords }),
+    onClick: () => void navigate({ to, hash: action, ...(search && { search }) }),
+  }))
+  return { group: 'Actions', actions }
 }
 
 function useScreens(): SearchGroup {

@@ -4,10 +4,9 @@ import { notifications } from '@mantine/notifications'
 import { spotlight } from '@mantine/spotlight'
 import { type ComponentType, useState } from 'react'
 import { SearchIcon } from '../components/icons.tsx'
+import { listShortcutKeys } from '../format/shortcut.ts'
 
-const shortcut = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘K' : 'Ctrl K'
-
-/** Finds screens and objects by name; opened with Ctrl or ⌘ and K. Its dialog is loaded when it is first opened. */
+/** Finds screens, records and actions; opened with Ctrl or ⌘ and K. Its dialog is loaded when it is first opened. */
 export function Search() {
   const [Dialog, setDialog] = useState<ComponentType | null>(null)
   const open = () => {
@@ -36,7 +35,7 @@ export function Search() {
         leftSection={<SearchIcon />}
         rightSection={
           <Kbd size="xs" visibleFrom="sm" aria-hidden>
-            {shortcut}
+            {listShortcutKeys('mod+K').join(' ')}
           </Kbd>
         }
         onClick={open}

@@ -23,8 +23,10 @@ import { motionMs } from '../theme/tokens.ts'
 import { ScreenMenu } from './menu.tsx'
 import { NotificationBell } from './notification-bell.tsx'
 import { PermittedOutlet } from './permitted-outlet.tsx'
+import { forgetRecentPlaces, useRecordedPlaces } from './recent-places.ts'
 import { Search } from './search.tsx'
 import { SessionProvider, useSession } from './session.tsx'
+import { ShortcutHelp } from './shortcut-help.tsx'
 import { goToSignIn } from './sign-in.ts'
 import { WorkspaceProvider } from './workspace.tsx'
 import { WorkspaceSwitch } from './workspace-switch.tsx'
@@ -75,6 +77,8 @@ function Frame() {
   const [isOpen, { toggle, close }] = useDisclosure()
   const [isCompact, setCompact] = useLocalStorage({ key: 'headgate-menu-compact', defaultValue: false })
   const isWide = useMediaQuery('(min-width: 48em)', true, { getInitialValueInEffect: false })
+  const [isHelping, help] = useDisclosure()
+  useRecordedPlaces()
   return (
     <AppShell
       header={{ height: 52 }}
@@ -108,9 +112,10 @@ function Frame() {
             <ReferenceButton />
             <NotificationBell />
             <ColorSchemeButton />
-            <AccountMenu />
+            <AccountMenu onShortcuts={help.open} />
           </Group>
         </Group>
+        <ShortcutHelp isOpen={isHelping} onOpen={help.open} onClose={help.close} />
       </AppShell.Header>
       <AppShell.Navbar aria-label="Screens">
         <ScrollArea p="xs" type="auto">
@@ -188,11 +193,12 @@ function ColorSchemeButton() {
   )
 }
 
-function AccountMenu() {
+function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
   const { member, organization, session_id } = useSession()
   const name = nameOfPerson(member)
   const signOut = async () => {
     await client.DELETE('/sessions/{id}', { params: { path: { id: session_id } } })
+    forgetRecentPlaces(member.id)
     location.assign(new URL('signin', document.baseURI))
   }
   return (
@@ -210,6 +216,9 @@ function AccountMenu() {
         </Menu.Label>
         <Menu.Item component={Link} to="/account">
           Your account
+        </Menu.Item>
+        <Menu.Item onClick={onShortcuts} visibleFrom="sm">
+          Keyboard shortcuts
         </Menu.Item>
         <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
       </Menu.Dropdown>

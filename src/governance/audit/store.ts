@@ -166,6 +166,7 @@ export async function findEntry(db: Db, chainId: string, seq: number): Promise<A
 }
 
 type Filter =
+  | 'id'
   | 'request_id'
   | 'target_id'
   | 'actor_id'
@@ -184,7 +185,7 @@ export interface AuditSelection extends Partial<Record<Filter, string | undefine
 
 /** Each has an index, in the order of how few entries it usually leaves. */
 const indexedFilters = ['request_id', 'target_id', 'actor_id', 'action', 'workspace_id'] as const
-const otherFilters = ['target_type', 'actor_type', 'outcome'] as const
+const otherFilters = ['id', 'target_type', 'actor_type', 'outcome'] as const
 
 export interface EntryPosition {
   created_at: string

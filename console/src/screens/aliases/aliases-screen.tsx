@@ -30,7 +30,9 @@ function AliasesScreen() {
       calls={[callOf(options)]}
       actions={
         mayCreate && (
-          <DialogButton label="Create an alias">{(close) => <AliasForm onClose={close} />}</DialogButton>
+          <DialogButton label="Create an alias" action="create">
+            {(close) => <AliasForm onClose={close} />}
+          </DialogButton>
         )
       }
     >

@@ -19,6 +19,7 @@ const values: CompletedField[] = [
   { ...workspaceField, hint: 'Where' },
   { name: 'outcome', parameter: 'outcome', values: outcomes, hint: 'Success or refused' },
   { name: 'request', parameter: 'request_id', hint: 'X-Request-Id' },
+  { name: 'id', parameter: 'id', hint: 'Id of an entry' },
   { name: 'after', parameter: 'from', isTime: true, source: 'time', hint: 'Start, such as 2h' },
   { name: 'before', parameter: 'to', isTime: true, source: 'time', hint: 'End, such as yesterday' },
 ]

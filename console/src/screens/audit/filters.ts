@@ -4,7 +4,7 @@ import { isTimeFilter, resolveTimeFilter } from '../../components/filter-time.ts
 
 const actorTypes = ['member', 'key', 'workload', 'scim', 'job', 'command', 'anonymous'] as const
 const outcomes = ['success', 'refused'] as const
-const texts = ['action', 'actor_id', 'target_type', 'target_id', 'workspace_id', 'request_id'] as const
+const texts = ['id', 'action', 'actor_id', 'target_type', 'target_id', 'workspace_id', 'request_id'] as const
 const times = ['from', 'to'] as const
 
 export { actorTypes, outcomes }
@@ -25,7 +25,7 @@ export function readFilters(search: Record<string, unknown>): AuditFilters {
   const filters: AuditFilters = {}
   for (const name of texts) {
     const text = readText(search[name])?.slice(0, 256)
-    if (text && (name !== 'workspace_id' || isUuid(text))) filters[name] = text
+    if (text && ((name !== 'id' && name !== 'workspace_id') || isUuid(text))) filters[name] = text
   }
   for (const name of times) {
     const time = readText(search[name])

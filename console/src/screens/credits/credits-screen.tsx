@@ -42,7 +42,9 @@ function CreditsScreen() {
       calls={[callOf(credits), callOf(entriesOptions(filters)), ...(mayCheck ? [ledgerCheckCall] : [])]}
       actions={
         mayDoEverywhere(session, 'credits:write') && (
-          <DialogButton label="Add credits">{(close) => <GrantCredits onClose={close} />}</DialogButton>
+          <DialogButton label="Add credits" action="add">
+            {(close) => <GrantCredits onClose={close} />}
+          </DialogButton>
         )
       }
     >

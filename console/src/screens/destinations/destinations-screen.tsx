@@ -46,7 +46,7 @@ function DestinationsScreen() {
       calls={[callOf(options), ...(first ? [callOf(statusOptions(first.id))] : [])]}
       actions={
         mayDo(session, 'destinations:write') && (
-          <DialogButton label="Add a destination">
+          <DialogButton label="Add a destination" action="add">
             {(close) => <CreateDestination onClose={close} />}
           </DialogButton>
         )

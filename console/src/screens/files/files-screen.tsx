@@ -12,6 +12,7 @@ import { DataTable } from '../../components/data-table.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
+import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatBytes } from '../../format/number.ts'
 import { FilePreview } from './file-preview.tsx'
@@ -29,9 +30,9 @@ const pageSize = 50
 function FilesScreen() {
   const session = useSession()
   const { id: workspaceId, current: workspace } = useWorkspace()
-  const { purpose } = screen.useSearch()
+  const { purpose, id } = screen.useSearch()
   const navigate = screen.useNavigate()
-  const { list, call } = useFiles(workspaceId, purpose)
+  const { list, call } = useFiles(workspaceId, { purpose, id })
   return (
     <Page
       title="Files"
@@ -40,20 +41,28 @@ function FilesScreen() {
       calls={[call]}
       actions={
         mayDo(session, 'files:write') && (
-          <DialogButton label="Upload">{(close) => <UploadDialog onClose={close} />}</DialogButton>
+          <DialogButton label="Upload" action="upload">
+            {(close) => <UploadDialog onClose={close} />}
+          </DialogButton>
         )
       }
     >
       <MediaTabs current="/files" />
-      <Select
-        label="Purpose"
-        placeholder="Any"
-        clearable
-        maw={240}
-        data={[...purposes]}
-        value={purpose ?? null}
-        onChange={(value) => void navigate({ search: isPurpose(value) ? { purpose: value } : {} })}
-      />
+      {id === undefined ? (
+        <Select
+          label="Purpose"
+          placeholder="Any"
+          clearable
+          maw={240}
+          data={[...purposes]}
+          value={purpose ?? null}
+          onChange={(value) => void navigate({ search: isPurpose(value) ? { purpose: value } : {} })}
+        />
+      ) : (
+        <Text size="sm">
+          Only the file with this ID. <TextLink to="/files">Show all</TextLink>
+        </Text>
+      )}
       <CursorList
         query={list}
         more="Show older files"
@@ -70,18 +79,30 @@ function FilesScreen() {
   )
 }
 
-/** Newest first. */
-function useFiles(workspaceId: string | null, purpose: Purpose | undefined) {
+/** Newest first, or only the one with this id. */
+function useFiles(
+  workspaceId: string | null,
+  { purpose, id }: { purpose: Purpose | undefined; id: string | undefined },
+) {
   const query = {
     order: 'desc' as const,
     limit: pageSize,
     ...(purpose && { purpose }),
     ...(workspaceId !== null && { workspace_id: workspaceId }),
   }
-  const queryKey = ['get', '/files', { params: { query } }]
+  const one = {
+    path: { file_id: id ?? '' },
+    query: workspaceId === null ? {} : { workspace_id: workspaceId },
+  }
+  const queryKey =
+    id === undefined ? ['get', '/files', { params: { query } }] : ['get', '/files/{file_id}', { params: one }]
   const list = useInfiniteQuery({
     queryKey,
     queryFn: async ({ pageParam, signal }) => {
+      if (id !== undefined) {
+        const { data } = await client.GET('/files/{file_id}', { params: one, signal })
+        return { has_more: false, last_id: null, data: data ? [toStoredFile(data)] : [] }
+      }
       const params = { query: { ...query, ...(pageParam !== null && { after_id: pageParam }) } }
       const { data } = await client.GET('/files', { params, signal })
       if (!data) throw new Error('The server sent no files.')

@@ -15,7 +15,8 @@ export const screen = createLazyRoute('/files/media')({ component: MediaScreen }
 
 function MediaScreen() {
   const { id: workspaceId } = useWorkspace()
-  const { list, call } = useVideoJobs(workspaceId)
+  const { id } = screen.useSearch()
+  const { list, call } = useVideoJobs(workspaceId, id)
   return (
     <Page
       title="Videos, images, audio"
@@ -24,6 +25,11 @@ function MediaScreen() {
       calls={[call]}
     >
       <MediaTabs current="/files/media" />
+      {id !== undefined && (
+        <Text size="sm">
+          Only the job with this ID. <TextLink to="/files/media">Show all</TextLink>
+        </Text>
+      )}
       <CursorList
         query={list}
         more="Show older jobs"

@@ -45,7 +45,7 @@ function GuardrailsScreen() {
       calls={[callOf(options), callOf(hitsOptions(workspaceId))]}
       actions={
         mayDo(session, 'guardrails:write') && (
-          <DialogButton label="Create a guardrail">
+          <DialogButton label="Create a guardrail" action="create">
             {(close) => <CreateGuardrail onClose={close} />}
           </DialogButton>
         )

@@ -41,7 +41,9 @@ function KeysScreen() {
   })
   const query = useQuery({ ...options, placeholderData: keepPreviousData })
   const create = mayDo(session, 'keys:write') && (
-    <DialogButton label="Create a key">{(close) => <CreateKey onClose={close} />}</DialogButton>
+    <DialogButton label="Create a key" action="create">
+      {(close) => <CreateKey onClose={close} />}
+    </DialogButton>
   )
   return (
     <Page

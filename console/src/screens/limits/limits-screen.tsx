@@ -32,10 +32,14 @@ function LimitsScreen() {
       actions={
         isTiers
           ? mayDoEverywhere(session, 'budgets:write') && (
-              <DialogButton label="Create a tier">{(close) => <TierForm onClose={close} />}</DialogButton>
+              <DialogButton label="Create a tier" action="create-tier">
+                {(close) => <TierForm onClose={close} />}
+              </DialogButton>
             )
           : mayDo(session, 'budgets:write') && (
-              <DialogButton label="Create a limit">{(close) => <CreateLimit onClose={close} />}</DialogButton>
+              <DialogButton label="Create a limit" action="create">
+                {(close) => <CreateLimit onClose={close} />}
+              </DialogButton>
             )
       }
     >

@@ -64,7 +64,9 @@ function MembersScreen() {
         <>
           <SavedViews screen="members" />
           {mayDoEverywhere(session, 'members:write') && (
-            <DialogButton label="Invite a person">{(close) => <InviteDialog onClose={close} />}</DialogButton>
+            <DialogButton label="Invite a person" action="invite">
+              {(close) => <InviteDialog onClose={close} />}
+            </DialogButton>
           )}
         </>
       }

@@ -28,7 +28,9 @@ export function Rules() {
       description="Every notification is in the list below and under the bell. A rule can also send it by e-mail and to a webhook."
       actions={
         mayDo(session, 'notifications:write') && (
-          <DialogButton label="Add a rule">{(close) => <RuleForm onClose={close} />}</DialogButton>
+          <DialogButton label="Add a rule" action="add">
+            {(close) => <RuleForm onClose={close} />}
+          </DialogButton>
         )
       }
     >

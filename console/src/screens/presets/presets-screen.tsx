@@ -34,7 +34,7 @@ function PresetsScreen() {
       calls={[callOf(options)]}
       actions={
         mayDo(session, 'presets:write') && (
-          <DialogButton label="Create a preset">
+          <DialogButton label="Create a preset" action="create">
             {(close) => (
               <VersionEditor
                 slug={null}

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Table, Text, TextInput, VisuallyHidden } from '@mantine/core'
+import { Checkbox, Group, Table, Text, TextInput, VisuallyHidden } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
@@ -12,6 +12,7 @@ import {
   CredentialTestResult,
   useCredentialTest,
 } from '../../components/credential-test.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { HealthBadge, LastError } from '../../components/health-state.tsx'
 import { Money } from '../../components/money.tsx'
@@ -29,7 +30,6 @@ function ProvidersScreen() {
   const session = useSession()
   const { id: workspaceId } = useWorkspace()
   const filters = screen.useSearch()
-  const [isAdding, setAdding] = useState(false)
   const byok = byokOptions(workspaceId)
   const [spend] = useState(spendOptions)
   const seesSpend = mayDo(session, 'activity:read')
@@ -46,9 +46,9 @@ function ProvidersScreen() {
       calls={[healthOptions, byok, ...(seesSpend ? [spend] : [])].map(callOf)}
       actions={
         mayDoEverywhere(session, 'catalogue:write') && (
-          <Button size="xs" onClick={() => setAdding(true)}>
-            Add a provider
-          </Button>
+          <DialogButton label="Add a provider" action="add">
+            {(close) => <EditProvider onClose={close} />}
+          </DialogButton>
         )
       }
     >
@@ -69,7 +69,6 @@ function ProvidersScreen() {
           )
         }}
       </QueryView>
-      {isAdding && <EditProvider onClose={() => setAdding(false)} />}
     </Page>
   )
 }

@@ -36,7 +36,9 @@ function RolesScreen() {
       calls={[callOf(options)]}
       actions={
         mayDoEverywhere(session, 'roles:write') && (
-          <DialogButton label="Create a role">{(close) => <RoleForm onClose={close} />}</DialogButton>
+          <DialogButton label="Create a role" action="create">
+            {(close) => <RoleForm onClose={close} />}
+          </DialogButton>
         )
       }
     >

@@ -35,7 +35,7 @@ function WorkspacesScreen() {
       calls={[callOf(options)]}
       actions={
         mayDoEverywhere(session, 'workspaces:write') && (
-          <DialogButton label="Create a workspace">
+          <DialogButton label="Create a workspace" action="create">
             {(close) => <CreateWorkspace onClose={close} />}
           </DialogButton>
         )

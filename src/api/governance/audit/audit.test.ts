@@ -69,6 +69,9 @@ describeOnEachDatabase('GET /audit', (server, kind) => {
       ip: '192.0.2.1',
     })
     expect(first.data[0].changes).toEqual({ details: { reason: 'left' } })
+    expect(await idsOf(`id=${second.data[0].id}`)).toEqual(['a'])
+    const elsewhere = await call('GET', `/audit?id=${second.data[0].id}`, { key: foreign.managementKey })
+    expect(elsewhere.body.data).toEqual([])
     const other = await call('GET', `/audit?cursor=${first.cursor}`, { key: foreign.managementKey })
     expect(other.status).toBe(400)
     expect((await call('GET', '/audit?from=2030-01-02T00:00:00Z&to=2030-01-01T00:00:00Z')).status).toBe(400)

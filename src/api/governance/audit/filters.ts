@@ -15,6 +15,7 @@ export const chainField = z.enum(['organization', installationChain])
 
 /** Filters that select entries. */
 export const auditFilters = z.object({
+  id: z.uuid().optional().describe('The id of an entry.'),
   action: text.optional().describe('Such as `key.update`.'),
   actor_type: z.enum(actorTypes).optional(),
   actor_id: text.optional().describe('A member, or the hash of a key.'),

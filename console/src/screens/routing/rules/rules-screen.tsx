@@ -28,7 +28,9 @@ function RulesScreen() {
       calls={[callOf(options)]}
       actions={
         mayCreate && (
-          <DialogButton label="Create a rule">{(close) => <RuleForm onClose={close} />}</DialogButton>
+          <DialogButton label="Create a rule" action="create">
+            {(close) => <RuleForm onClose={close} />}
+          </DialogButton>
         )
       }
     >
