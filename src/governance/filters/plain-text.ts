@@ -35,6 +35,11 @@ export function plainCharacters(text: string): PlainText {
   )
 }
 
+/** Whether a text has ordinary characters only. */
+export function isPlain(text: string): boolean {
+  return text.search(unusual) === -1
+}
+
 /** The index with so many visible characters behind it; 0 if there are fewer. */
 export function findFromEnd(text: string, count: number): number {
   let index = text.length

@@ -1,7 +1,8 @@
 import { RE2JS } from 're2js'
 import { measureLongestMatch } from '../../platform/text/pattern.ts'
 import type { DetectorSlug } from './detectors.ts'
-import { findFromEnd } from './plain-text.ts'
+import { type Flow, findWordStart, flows } from './flow.ts'
+import { findFromEnd, isPlain } from './plain-text.ts'
 import type { FilterRules } from './rules.ts'
 
 /** The length of text that must follow the beginning of a match before the match is certain. */
@@ -10,6 +11,8 @@ export interface Reach {
   characters: number
   /** Whether some matches are longer, but have no space in them. */
   hasLongWords: boolean
+  /** Those of all filters; null if one has none. */
+  flows: readonly Flow[] | null
 }
 
 /** The longest match of each detector, and what it looks at behind the match. */
@@ -44,7 +47,13 @@ export function computeReach({ builtins, customs }: FilterRules): Reach {
   return {
     characters: characters > maxReach ? Number.POSITIVE_INFINITY : characters,
     hasLongWords: builtins.some(({ slug }) => slug === 'secrets'),
+    flows: customs.length > 0 ? null : collectFlows(builtins),
   }
+}
+
+function collectFlows(builtins: FilterRules['builtins']): Flow[] | null {
+  const all = new Set(builtins.map(({ slug }) => flows[slug]))
+  return all.has(undefined) ? null : [...all].filter((flow) => flow !== undefined)
 }
 
 /** The rules with a reach, and those that only the whole text decides. */
@@ -61,19 +70,22 @@ export function splitRules(rules: FilterRules): { bounded: FilterRules; unbounde
   return { bounded: select(true), unbounded: select(false) }
 }
 
+/** The end of a text that decides where it is open: longer than any match that is not a word. */
+const tailLength = 1024
+
 /** Finds the end up to which nothing that may still follow the text changes its matches. */
-export function findCertainEnd(text: string, { characters, hasLongWords }: Reach): number {
+export function findCertainEnd(text: string, { characters, hasLongWords, flows }: Reach): number {
   if (characters === Number.POSITIVE_INFINITY) return 0
-  const end = findFromEnd(text, characters)
-  return hasLongWords ? Math.min(end, findLastWord(text)) : end
+  const reached = findFromEnd(text, characters)
+  const least = Math.max(0, text.length - maxWordLength)
+  const end = hasLongWords ? Math.min(reached, findWordStart(text, text.length, least)) : reached
+  const start = Math.max(0, text.length - tailLength)
+  const tail = text.slice(start)
+  if (!flows || !isPlain(tail)) return end
+  return Math.max(end, start + Math.min(tail.length, ...flows.map(({ findOpen }) => findOpen(tail))))
 }
 
-/** A byte order mark is a space for the engine, and invisible for the filters. */
-const space = /[^\S\ufeff]/
-
-function findLastWord(text: string): number {
-  const least = Math.max(0, text.length - maxWordLength)
-  let start = text.length
-  while (start > least && !space.test(text.charAt(start - 1))) start--
-  return start
+/** Whether a text certainly has no match, nor the beginning of one before its open end; `from`: before this place is only context. */
+export function isQuiet(text: string, from: number, { flows }: Reach): boolean {
+  return flows !== null && isPlain(text) && !flows.some(({ mayMatch }) => mayMatch(text, from))
 }

@@ -89,6 +89,15 @@ const matches: [DetectorSlug, string][] = [
   ['secrets', fakeSecret('json-web-token')],
 ]
 
+/** Detectors that release words as they arrive. */
+const numbers = ['phone', 'ssn', 'credit-card', 'ip-address'] as const
+const sets: { slugs: readonly DetectorSlug[] }[] = [
+  { slugs: ['email'] },
+  { slugs: numbers },
+  { slugs: ['secrets'] },
+  { slugs: ['email', ...numbers, 'secrets'] },
+]
+
 describe('R35 a text that is held back', () => {
   test.each(matches)('leaves no part of a match of %s, wherever it is split: %s', async (slug, match) => {
     const { filter, redact } = createFilter([slug])
@@ -101,6 +110,36 @@ describe('R35 a text that is held back', () => {
       expect(released.join('')).toBe(expected)
     }
     expect((await release(filter, [...text])).join('')).toBe(expected)
+  })
+
+  test('of detectors that release words as they arrive is redacted as the whole text would be', async () => {
+    const words = fc.constantFrom(
+      ...matches.map(([, match]) => match),
+      ...['Hello', 'to', 'the 12', '4111', '1111', '5678', '+', '(030)', 'dot', 'at', 'example', 'org', '(a'],
+      ...[
+        '[at]',
+        '[dot]',
+        '@',
+        'office',
+        'fax',
+        'x12',
+        'DE89 3704 0044 0532 0130 00',
+        'fe80::1',
+        'dead:beef:',
+      ],
+      ...['ssn', '123456789', 'phone:', '\u200b', '😀', '\n', '.', 'password:', 'hunter2!', '-----BEGIN'],
+      ...[
+        'AKIAFAKEKEYFORTESTSO',
+        'wJalrXUtnFEMIK7MDENGbPxRfiCYq8Zr2Lw4Tz6V',
+        'RSA PRIVATE KEY-----',
+        '-----',
+      ],
+      ...['transaction', `0x${'4f'.repeat(8)}${'9ac1'.repeat(12)}`, 'https://bob:pw12345@host', 'Bearer'],
+    )
+    for (const { slugs } of sets) {
+      const { filter, redact } = createFilter(slugs)
+      await expectSameHoweverSplit(filter, redact, { words, maxLength: 120, numRuns: 150 })
+    }
   })
 
   test('is redacted as the whole text would be, however it is split', async () => {
@@ -154,13 +193,48 @@ describe('R35 a text that is held back', () => {
     expect(released.join('')).not.toContain('MIIE')
   })
 
-  test('is released as it arrives, except for what a match may still need', async () => {
-    const { filter } = createFilter(['credit-card'])
+  test.each(sets)('of ordinary words arrives with its events: %j', async ({ slugs }) => {
+    const { filter, scanned } = createFilter(slugs)
+    const held: number[] = []
+    const text = new HeldText(filter, false)
+    let waiting = 0
+    for (const event of prose.repeat(3).match(/\s?\S{1,6}/g) ?? []) {
+      const released = await text.add(event)
+      waiting += event.length - released.length
+      held.push(waiting)
+    }
+    held.sort((a, b) => a - b)
+    expect(held.at(Math.floor(held.length / 2))).toBeLessThanOrEqual(8)
+    expect(held.at(Math.floor(held.length * 0.95))).toBeLessThanOrEqual(64)
+    expect(scanned()).toBe(0)
+  })
+
+  test('with numbers and addresses in it is not held back for long', async () => {
+    const { filter, redact } = createFilter(['email', 'phone', 'credit-card', 'secrets'])
+    const sentence =
+      ' In 2024, 37 of 120 teams moved to version 3.2 (see table 4), at https://example.org/a or jane@example.org.'
+    const text = sentence.repeat(20)
+    const held: number[] = []
+    const kept = new HeldText(filter, false)
+    let [received, released] = [0, '']
+    for (const event of text.match(/\s?\S{1,6}/g) ?? []) {
+      received += event.length
+      released += await kept.add(event)
+      held.push(received - released.length)
+    }
+    expect(released + (await kept.end())).toBe(redact(text))
+    held.sort((a, b) => a - b)
+    expect(held.at(Math.floor(held.length / 2))).toBeLessThan(150)
+    expect(held.at(-1)).toBeLessThan(400)
+  })
+
+  test('of the longest reach is held back until its matches are certain', async () => {
+    const { filter } = createFilter(['person-name'])
     const text = prose.repeat(3)
     const released = await release(filter, text.match(/.{1,4}/g) ?? [])
     const beforeEnd = released.slice(0, -1).join('')
-    expect(text.length - beforeEnd.length).toBeLessThan(160 + 256 + 128)
-    expect(released.filter((piece) => piece !== '').length).toBeGreaterThan(8)
+    expect(text.length - beforeEnd.length).toBeLessThan(512 + 256 + 128)
+    expect(released.filter((piece) => piece !== '').length).toBeGreaterThan(4)
   })
 
   test('under a pattern without a longest match is released at its end', async () => {

@@ -1,6 +1,6 @@
 import { applyTextEdits, type Edit } from '../../formats/call/json-text.ts'
 import type { FilterHit, FilterResult } from '../../governance/filters/filter-set.ts'
-import { findCertainEnd, type Reach } from '../../governance/filters/reach.ts'
+import { findCertainEnd, isQuiet, type Reach } from '../../governance/filters/reach.ts'
 import { type RedactedText, selectHits } from '../../governance/filters/redact-text.ts'
 import { findContext } from '../../governance/filters/text-context.ts'
 
@@ -20,6 +20,9 @@ interface PlacedEdit extends Edit {
 
 /** A text is scanned again when so much was added, and at least half of what was scanned before: linear overall. */
 const minGrowth = 256
+/** Characters that may be scanned earlier than that, for each that arrives and altogether. */
+const earlyScanRate = 4
+const maxEarlyScan = 8192
 /** A long text is scanned in sections, so that the memory of its matches is that of a section. */
 const sectionLength = 64 * 1024
 /** Edits that are recorded; after more of them, the places of citations are unknown. */
@@ -36,6 +39,7 @@ export class HeldText {
   #context = ''
   #held = ''
   #scannedLength = 0
+  #earlyScan = maxEarlyScan
   /** The length of the text before `#held`, as received. */
   #position = 0
   readonly #edits: PlacedEdit[] = []
@@ -58,8 +62,24 @@ export class HeldText {
 
   async #addSection(text: string): Promise<string> {
     this.#held += text
+    this.#earlyScan = Math.min(maxEarlyScan, this.#earlyScan + earlyScanRate * text.length)
     this.#isWhole ??= looksLikeJson(this.#held)
-    return this.#isWhole === false && this.#shouldScan() ? this.#scan() : ''
+    if (this.#isWhole !== false) return ''
+    if (this.#filter.reach.flows) return this.#addFlowing()
+    return this.#shouldScan() ? this.#scan() : ''
+  }
+
+  /** Releases words as they arrive: without a scan where none of them may belong to a match. */
+  async #addFlowing(): Promise<string> {
+    const text = this.#context + this.#held
+    const from = this.#context.length
+    const end = avoidSplit(text, findCertainEnd(text, this.#filter.reach))
+    if (end <= from) return ''
+    if (isQuiet(text, from, this.#filter.reach)) return this.#release(text, end, [])
+    if (this.#shouldScan()) return this.#scan()
+    if (this.#earlyScan < text.length) return ''
+    this.#earlyScan -= text.length
+    return this.#scan()
   }
 
   /** The rest of the text. */
@@ -87,7 +107,8 @@ export class HeldText {
     const certain = isEnd ? text.length : findCertainEnd(text, this.#filter.reach)
     if (certain <= from) return ''
     const { hits, redactions } = await this.#filter.scan(text, from)
-    const open = redactions.find(({ start, end }) => start < certain && end > certain)
+    const isOpen = (end: number) => end > certain || (!isEnd && end === text.length)
+    const open = redactions.find(({ start, end }) => start < certain && isOpen(end))
     const end = avoidSplit(text, open?.start ?? certain)
     this.#filter.report(selectHits(hits, end))
     return this.#release(

@@ -186,15 +186,29 @@ describe.each(pairs)('R35 a streamed reply from %s to %s', (upstream, client) =>
   })
 })
 
-/** Removes log probabilities and sorts the parts: some formats write a tool call after a text that follows it. */
+/**
+ * Removes log probabilities, sorts the parts and joins texts: some formats write a tool call after a text that follows
+ * it, or between its pieces.
+ */
 function withoutLogprobs(reply: Reply): Reply {
   const text = JSON.stringify(reply, (key, value) => {
     if (key === 'logprobs') return undefined
     return key === 'parts'
-      ? value.toSorted((a: OutputPart, b: OutputPart) => (a.kind < b.kind ? -1 : 1))
+      ? joinTexts(value.toSorted((a: OutputPart, b: OutputPart) => (a.kind < b.kind ? -1 : 1)))
       : value
   })
   return JSON.parse(text)
+}
+
+function joinTexts(parts: readonly OutputPart[]): OutputPart[] {
+  const joined: OutputPart[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    const isContinued = last?.kind === 'text' && part.kind === 'text' && !last.citations && !part.citations
+    if (isContinued) joined[joined.length - 1] = { ...last, text: last.text + part.text }
+    else joined.push(part)
+  }
+  return joined
 }
 
 describe('R35 a filtered reply', () => {
