@@ -141,4 +141,23 @@ describeInChromium('Activity as a dashboard', (chromium) => {
     await page.waitForURL(/\/requests\?.*tag=project/)
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
+
+  test('changes of the audit log are marked on the time axis, and lead to their entries', async () => {
+    await server.call('POST', '/guardrails', {
+      body: { name: 'No secrets', limit_usd: 5, reset_interval: 'monthly' },
+    })
+    const doomed = (await server.call('POST', '/keys', { body: { name: 'Old key' } })).body
+    await server.call('DELETE', `/keys/${doomed.data.hash}`)
+    const page = await arrive('/activity?group=none')
+    const changes = page.getByRole('region', { name: 'Changes in this period' })
+    await changes.getByRole('link', { name: /created guardrail No secrets/ }).waitFor()
+    expect(
+      await page.getByRole('region', { name: 'Spend', exact: true }).locator('[data-mark]').count(),
+    ).toBe(2)
+    await changes.getByRole('link', { name: /deleted API key Old key/ }).click()
+    await page.waitForURL(/\/audit\?/)
+    await page.getByRole('button', { name: /^Details: .* deleted API key Old key/ }).waitFor()
+    expect(await page.getByRole('button', { name: /^Details: / }).count()).toBe(1)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
 })

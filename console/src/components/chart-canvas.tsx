@@ -15,6 +15,14 @@ export interface PointedBucket {
   isBefore: boolean
 }
 
+/** Where a chart draws its values, within its element. */
+export interface PlotBox {
+  left: number
+  top: number
+  width: number
+  height: number
+}
+
 interface ChartCanvasProps {
   data: ChartData
   colors: string[]
@@ -26,6 +34,7 @@ interface ChartCanvasProps {
   onPoint: (point: PointedBucket | null) => void
   onZoom: ((first: number, last: number) => void) | undefined
   onOpen: ((index: number, position: number | null) => void) | undefined
+  onLayout: (box: PlotBox) => void
 }
 
 /** Pixels between a line and a click that means it; and how far the pointer moves before it selects a range. */
@@ -95,6 +104,7 @@ function createPlot(
       series: [{}, ...drawn.map(({ position }) => styleOf(data, position, colors))],
       hooks: {
         setCursor: [(own) => handlers.current.onPoint(readPoint(own, data.times))],
+        drawAxes: [(own) => handlers.current.onLayout(readBox(own))],
         setSelect: [(own) => zoom(own, handlers.current.onZoom)],
       },
     },
@@ -107,6 +117,10 @@ function createPlot(
     )
   }
   return plot
+}
+
+function readBox({ over }: uPlot): PlotBox {
+  return { left: over.offsetLeft, top: over.offsetTop, width: over.clientWidth, height: over.clientHeight }
 }
 
 function readPoint({ cursor, over, valToPos }: uPlot, times: readonly number[]): PointedBucket | null {

@@ -1,9 +1,10 @@
 import { Button, Group, Skeleton, Stack } from '@mantine/core'
 import { type KeyboardEvent, lazy, Suspense, useState } from 'react'
-import type { PointedBucket } from './chart-canvas.tsx'
+import type { PlotBox, PointedBucket } from './chart-canvas.tsx'
 import { useSeriesColors } from './chart-colors.ts'
 import type { ChartData } from './chart-data.ts'
 import { ChartLegend, type Highlight, useHighlight } from './chart-legend.tsx'
+import { type ChartMark, ChartMarks } from './chart-marks.tsx'
 import { ChartTable } from './chart-table.tsx'
 import { formatBucket } from './chart-time.ts'
 import { type ChartReading, ChartTooltip } from './chart-tooltip.tsx'
@@ -22,6 +23,8 @@ interface ChartProps {
   height?: number
   /** The highlight of several charts with a legend of their own; without it, the chart has one. */
   highlight?: Highlight
+  /** What happened meanwhile; it stands in a list as well. */
+  marks?: readonly ChartMark[]
   /** A range of buckets was chosen. */
   onZoom?: (first: number, last: number) => void
   /** A bucket was chosen, of one series or of all. */
@@ -29,8 +32,9 @@ interface ChartProps {
 }
 
 /** Values over time. They can be read with a pointer, with the arrow keys, and as a table. */
-export function Chart({ data, label, height = 260, highlight, onZoom, onOpen }: ChartProps) {
+export function Chart({ data, label, height = 260, highlight, marks = [], onZoom, onOpen }: ChartProps) {
   const [point, setPoint] = useState<PointedBucket | null>(null)
+  const [box, setBox] = useState<PlotBox | null>(null)
   const [isTable, setTable] = useState(false)
   const own = useHighlight()
   const { times, bucketMs, series } = data
@@ -52,42 +56,66 @@ export function Chart({ data, label, height = 260, highlight, onZoom, onOpen }: 
   const readings = index === null ? [] : readBucket(data, index, colors)
   return (
     <Stack gap="xs">
-      <div
-        role="slider"
-        tabIndex={0}
-        aria-label={label}
-        aria-valuemin={0}
-        aria-valuemax={Math.max(last, 0)}
-        aria-valuenow={index ?? 0}
-        aria-valuetext={
-          index === null
-            ? `Arrow keys read the values.${onOpen ? ' Enter shows the requests.' : ''}`
-            : `${title}: ${readings.map((one) => `${one.label} ${one.text}`).join(', ')}`
-        }
-        onKeyDown={press}
-        onBlur={() => setPoint(null)}
-        style={{ position: 'relative', minWidth: 0 }}
-      >
-        <Suspense fallback={<Skeleton height={height} />}>
-          <ChartCanvas {...{ data, colors, height, highlighted, index, onPoint: setPoint, onZoom, onOpen }} />
-        </Suspense>
+      <div style={{ position: 'relative', minWidth: 0 }}>
+        <div
+          role="slider"
+          tabIndex={0}
+          aria-label={label}
+          aria-valuemin={0}
+          aria-valuemax={Math.max(last, 0)}
+          aria-valuenow={index ?? 0}
+          aria-valuetext={
+            index === null
+              ? `Arrow keys read the values.${onOpen ? ' Enter shows the requests.' : ''}`
+              : `${title}: ${readings.map((one) => `${one.label} ${one.text}`).join(', ')}`
+          }
+          onKeyDown={press}
+          onBlur={() => setPoint(null)}
+        >
+          <Suspense fallback={<Skeleton height={height} />}>
+            <ChartCanvas
+              {...{ data, colors, height, highlighted, index, onPoint: setPoint, onZoom, onOpen }}
+              onLayout={(next) => setBox((last) => (isSameBox(last, next) ? last : next))}
+            />
+          </Suspense>
+        </div>
+        {box && <ChartMarks {...{ marks, data, box }} />}
         {shown && <ChartTooltip {...shown} title={title} readings={sortReadings(readings)} />}
       </div>
       <Group justify="space-between" align="flex-start" wrap="nowrap">
         {!highlight && series.length > 1 ? <ChartLegend series={series} highlight={own} /> : <span />}
-        <Button
-          size="compact-xs"
-          variant="subtle"
-          aria-expanded={isTable}
-          aria-label={`${isTable ? 'Hide the table' : 'Show as table'}: ${label}`}
-          onClick={() => setTable(!isTable)}
-        >
-          {isTable ? 'Hide the table' : 'Show as table'}
-        </Button>
+        <TableButton label={label} isTable={isTable} onToggle={() => setTable(!isTable)} />
       </Group>
       {isTable && <ChartTable label={label} {...data} />}
     </Stack>
   )
+}
+
+function TableButton({
+  label,
+  isTable,
+  onToggle,
+}: {
+  label: string
+  isTable: boolean
+  onToggle: () => void
+}) {
+  const text = isTable ? 'Hide the table' : 'Show as table'
+  return (
+    <Button
+      size="compact-xs"
+      variant="subtle"
+      aria-expanded={isTable}
+      aria-label={`${text}: ${label}`}
+      onClick={onToggle}
+    >
+      {text}
+    </Button>
+  )
+}
+
+function isSameBox(one: PlotBox | null, other: PlotBox): boolean {
+  return one?.left === other.left && one.width === other.width && one.height === other.height
 }
 
 interface ReadValue extends ChartReading {

@@ -6,6 +6,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
+import { annotationsQuery, useMayReadChanges } from './annotations.ts'
 import { Controls } from './controls.tsx'
 import { type Figures, useDashboard, useFigures } from './dashboard-data.ts'
 import { DashboardView } from './dashboard-view.tsx'
@@ -24,12 +25,13 @@ export const screen = createLazyRoute('/activity')({ component: ActivityScreen }
 function ActivityScreen() {
   const view = useView()
   const figures = useFigures(view)
+  const mayReadChanges = useMayReadChanges()
   return (
     <Page
       title="Activity"
       scope="listed"
       description="What was spent, on what, and how well it worked. Counts every request that reached a provider."
-      calls={callsOf(view)}
+      calls={[...callsOf(view), ...(mayReadChanges ? [callOf(annotationsQuery(view))] : [])]}
       actions={
         <>
           <SavedViews screen="activity" />

@@ -4,6 +4,7 @@ import { Change } from '../../components/change.tsx'
 import { Chart } from '../../components/chart.tsx'
 import type { ChartData } from '../../components/chart-data.ts'
 import type { Highlight } from '../../components/chart-legend.tsx'
+import type { ChartMark } from '../../components/chart-marks.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { formatPlural } from '../../format/number.ts'
 import type { Dashboard, Figures, ShownChart } from './dashboard-data.ts'
@@ -20,12 +21,13 @@ interface ChartPanelProps {
   figures: Figures
   view: View
   highlight: Highlight
+  marks: readonly ChartMark[]
 }
 
 const height = 200
 
 /** One chart of the dashboard, with its figure for the whole period. */
-export function ChartPanel({ chart, dashboard, figures, view, highlight }: ChartPanelProps) {
+export function ChartPanel({ chart, dashboard, figures, view, highlight, marks }: ChartPanelProps) {
   const { definition, data } = chart
   const { dimension } = dashboard
   const open = useOpenRequests(view, dashboard, chart)
@@ -44,7 +46,7 @@ export function ChartPanel({ chart, dashboard, figures, view, highlight }: Chart
         <>
           <PanelFigure chart={chart} figures={figures} view={view} />
           <Chart
-            {...{ data, label, height }}
+            {...{ data, label, height, marks }}
             {...(dimension && { highlight })}
             onZoom={(first, last) => view.zoom(rangeOfBuckets(data, first, last))}
             {...(open && { onOpen: open })}

@@ -29,7 +29,7 @@ export interface Dashboard {
   dimension: Dimension | null
   /** Groups that the charts show one by one. */
   groups: ActivityGroup[]
-  /** What the legend of all charts of groups has: the groups, and what is left. */
+  /** What the legend of all charts of groups has: the groups, what is left, and the period before. */
   legend: ChartSeries[]
 }
 
@@ -82,12 +82,16 @@ function buildDashboard(
     }
     return { definition, name, data }
   })
-  const rest = shown.flatMap(({ data }) => data?.series ?? []).find(({ isRest }) => isRest)
-  const legend = dimension
-    ? [...groups.map(({ label }) => ({ label, values: [] })), ...(rest ? [{ ...rest, values: [] }] : [])]
-    : []
+  const others = shown
+    .flatMap(({ data }) => data?.series ?? [])
+    .filter(({ isRest, isDashed }) => isRest || isDashed)
+  const names = [...groups.map(({ label }): LegendEntry => ({ label })), ...others]
+  const unique = names.filter(({ label }, at) => names.findIndex((one) => one.label === label) === at)
+  const legend = dimension ? unique.map((entry) => ({ ...entry, values: [] })) : []
   return { charts: shown, dimension, groups, legend }
 }
+
+type LegendEntry = Omit<ChartSeries, 'values'>
 
 /** Lines of groups are of one percentile. */
 function chooseMetric({ metrics }: ChartDefinition, latency: View['latency']): MetricName {

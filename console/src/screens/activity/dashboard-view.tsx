@@ -3,6 +3,8 @@ import { preloadChart } from '../../components/chart.tsx'
 import { ChartLegend, useHighlight } from '../../components/chart-legend.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Icon } from '../../theme/icon.tsx'
+import { useAnnotations } from './annotations.ts'
+import { ChangesPanel } from './changes-panel.tsx'
 import { ChartPanel } from './chart-panel.tsx'
 import type { Figures, useDashboard } from './dashboard-data.ts'
 import { charts } from './metrics.ts'
@@ -20,6 +22,7 @@ interface DashboardViewProps extends ReturnType<typeof useDashboard> {
 /** All charts, with one legend. */
 export function DashboardView({ view, figures, dashboard, error }: DashboardViewProps) {
   const highlight = useHighlight()
+  const marks = useAnnotations(view)
   if (error) return <ErrorNotice error={error} onRetry={view.refresh} />
   if (!dashboard) {
     return (
@@ -53,13 +56,17 @@ export function DashboardView({ view, figures, dashboard, error }: DashboardView
       )}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
         {dashboard.charts.map((chart) => (
-          <ChartPanel key={chart.definition.title} {...{ chart, dashboard, figures, view, highlight }} />
+          <ChartPanel
+            key={chart.definition.title}
+            {...{ chart, dashboard, figures, view, highlight, marks }}
+          />
         ))}
       </SimpleGrid>
       <Text size="xs" c="dimmed">
         Drag across a chart to zoom in. Choose a point to see its requests.
         {granularityOf(view.range) === 'day' && ' Days begin at midnight UTC.'}
       </Text>
+      <ChangesPanel marks={marks} />
     </>
   )
 }
