@@ -84,7 +84,8 @@ async function runExport(gateway: Gateway, options: ExportOptions): Promise<Comm
   })
   const progress = new ProgressLine('entries exported')
   let entries = 0
-  const chunks = exportEntries(gateway.db, { chainId, action, from, to }, format, (count) => {
+  const selection = { chainId, from, to, ...(action !== undefined && { action: [action] }) }
+  const chunks = exportEntries(gateway.db, selection, format, (count) => {
     entries = count
     progress.update(count)
   })

@@ -1,43 +1,68 @@
 import { useComputedColorScheme, useMantineTheme } from '@mantine/core'
-import { useEffect, useMemo, useRef } from 'react'
+import { type RefObject, useEffect, useMemo, useRef } from 'react'
 import uPlot from 'uplot'
 import { fontFamily } from '../theme/tokens.ts'
 import type { ChartData } from './chart-data.ts'
+import { findSeriesAt, stackSeries } from './chart-stack.ts'
 import { formatBucket, isWholeDays } from './chart-time.ts'
 
-interface ChartCanvasProps extends ChartData {
+/** The bucket under the pointer, and its place in the chart. */
+export interface PointedBucket {
+  index: number
+  /** From the left side of the chart, in pixels. */
+  left: number
+  /** Whether there is more room on its left. */
+  isBefore: boolean
+}
+
+/** Where a chart draws its values, within its element. */
+export interface PlotBox {
+  left: number
+  top: number
+  width: number
+  height: number
+}
+
+interface ChartCanvasProps {
+  data: ChartData
   colors: string[]
   height: number
-  /** The point that is marked. */
+  /** The place of the series that is highlighted. */
+  highlighted: number | null
+  /** The bucket that is marked. */
   index: number | null
-  onIndex: (index: number | null) => void
+  onPoint: (point: PointedBucket | null) => void
+  onZoom: ((first: number, last: number) => void) | undefined
+  onOpen: ((index: number, position: number | null) => void) | undefined
+  onLayout: (box: PlotBox) => void
 }
+
+/** Pixels between a line and a click that means it; and how far the pointer moves before it selects a range. */
+const nearPx = 24
+const dragPx = 5
 
 /** Draws with uPlot; in a file of its own because the library is loaded only where there is a chart. */
 export function ChartCanvas(props: ChartCanvasProps) {
-  const { times, bucketMs, series, kind, format, colors, height, index } = props
+  const { data, colors, height, highlighted, index } = props
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
   const ink = useInk()
-  const onIndex = useRef(props.onIndex)
-  onIndex.current = props.onIndex
+  const handlers = useRef(props)
+  handlers.current = props
+  const [canZoom, canOpen] = [props.onZoom !== undefined, props.onOpen !== undefined]
 
   useEffect(() => {
     const element = host.current
     if (!element) return
-    const data = { times, bucketMs, series, kind, format }
-    const drawn = stack(data)
-    const created = new uPlot(
-      {
-        ...optionsOf(data, ink),
-        width: element.clientWidth,
-        height,
-        series: [{}, ...drawn.map(({ position }) => styleOf(data, position, colors))],
-        hooks: { setCursor: [({ cursor }) => onIndex.current(cursor.idx ?? null)] },
-      },
-      [times.map((ms) => ms / 1000), ...drawn.map(({ values }) => values)],
-      element,
-    )
+    const created = createPlot(element, handlers, {
+      data,
+      colors,
+      height,
+      highlighted,
+      ink,
+      canZoom,
+      canOpen,
+    })
     plot.current = created
     const observer = new ResizeObserver(() => created.setSize({ width: element.clientWidth, height }))
     observer.observe(element)
@@ -46,16 +71,88 @@ export function ChartCanvas(props: ChartCanvasProps) {
       created.destroy()
       plot.current = null
     }
-  }, [times, bucketMs, series, kind, format, colors, height, ink])
+  }, [data, colors, height, highlighted, ink, canZoom, canOpen])
 
   useEffect(() => {
-    const time = index === null ? undefined : times[index]
+    const time = index === null ? undefined : data.times[index]
     if (!plot.current || plot.current.cursor.idx === index) return
     const left = time === undefined ? -10 : plot.current.valToPos(time / 1000, 'x')
     plot.current.setCursor({ left, top: 0 })
-  }, [index, times])
+  }, [index, data])
 
   return <div ref={host} style={{ minWidth: 0, height }} />
+}
+
+interface PlotOptions extends Pick<ChartCanvasProps, 'data' | 'colors' | 'height' | 'highlighted'> {
+  ink: Ink
+  canZoom: boolean
+  canOpen: boolean
+}
+
+function createPlot(
+  element: HTMLElement,
+  /** The handlers of the last rendering. */
+  handlers: RefObject<ChartCanvasProps>,
+  { data, colors, height, highlighted, ink, canZoom, canOpen }: PlotOptions,
+): uPlot {
+  const drawn = stackSeries(data, highlighted)
+  const plot = new uPlot(
+    {
+      ...optionsOf(data, ink, canZoom),
+      width: element.clientWidth,
+      height,
+      series: [{}, ...drawn.map(({ position }) => styleOf(data, position, colors))],
+      hooks: {
+        setCursor: [(own) => handlers.current.onPoint(readPoint(own, data.times))],
+        drawAxes: [(own) => handlers.current.onLayout(readBox(own))],
+        setSelect: [(own) => zoom(own, handlers.current.onZoom)],
+      },
+    },
+    [data.times.map((ms) => ms / 1000), ...drawn.map(({ values }) => values)],
+    element,
+  )
+  if (canOpen) {
+    listenForClicks(plot, (index, value, tolerance) =>
+      handlers.current.onOpen?.(index, findSeriesAt(drawn, data, { index, value, tolerance })),
+    )
+  }
+  return plot
+}
+
+function readBox({ over }: uPlot): PlotBox {
+  return { left: over.offsetLeft, top: over.offsetTop, width: over.clientWidth, height: over.clientHeight }
+}
+
+function readPoint({ cursor, over, valToPos }: uPlot, times: readonly number[]): PointedBucket | null {
+  const time = times[cursor.idx ?? -1]
+  if (typeof cursor.idx !== 'number' || time === undefined) return null
+  const left = valToPos(time / 1000, 'x')
+  return { index: cursor.idx, left: over.offsetLeft + left, isBefore: left > over.clientWidth / 2 }
+}
+
+function zoom(plot: uPlot, onZoom: ChartCanvasProps['onZoom']): void {
+  const { left, width } = plot.select
+  if (width < dragPx) return
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+  onZoom?.(plot.posToIdx(left), plot.posToIdx(left + width))
+}
+
+function listenForClicks(
+  plot: uPlot,
+  onClick: (index: number, value: number, tolerance: number) => void,
+): void {
+  const { over } = plot
+  over.style.cursor = 'pointer'
+  let startedAt = 0
+  over.addEventListener('pointerdown', ({ clientX }) => {
+    startedAt = clientX
+  })
+  over.addEventListener('click', ({ clientX, offsetX, offsetY }) => {
+    // The end of a selection is a click as well.
+    if (Math.abs(clientX - startedAt) >= dragPx) return
+    const value = plot.posToVal(offsetY, 'y')
+    onClick(plot.posToIdx(offsetX), value, Math.abs(plot.posToVal(offsetY - nearPx, 'y') - value))
+  })
 }
 
 const bars = uPlot.paths.bars?.({ size: [0.8, 48] })
@@ -69,23 +166,6 @@ function styleOf({ series, kind }: ChartData, position: number, colors: string[]
     return { stroke: color, width: 2, points: { size: 6, fill: color, show } }
   }
   return { stroke: color, fill: color, width: 0, paths: bars, points: { show: false } }
-}
-
-interface DrawnSeries {
-  position: number
-  values: (number | null)[]
-}
-
-/** Bars stand on those of the series before; the highest is drawn first, and lines over all of them. */
-function stack({ series, kind, times }: ChartData): DrawnSeries[] {
-  const heights = times.map(() => 0)
-  const drawn = series.map(({ values, isDashed }, position): DrawnSeries => {
-    if (kind === 'lines' || isDashed) return { position, values: [...values] }
-    for (const at of times.keys()) heights[at] = (heights[at] ?? 0) + (values[at] ?? 0)
-    return { position, values: [...heights] }
-  })
-  const isLine = ({ position }: DrawnSeries) => kind === 'lines' || series[position]?.isDashed === true
-  return [...drawn.filter((one) => !isLine(one)).reverse(), ...drawn.filter(isLine)]
 }
 
 /** Colors of axes: a canvas does not know the variables of the page. */
@@ -113,14 +193,19 @@ function isWhole(value: number | null): boolean {
 function optionsOf(
   { bucketMs, series, kind, format }: ChartData,
   ink: Ink,
+  canZoom: boolean,
 ): Omit<uPlot.Options, 'width' | 'height' | 'series'> {
   const half = bucketMs / 2000
   return {
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    cursor: {
+      y: false,
+      drag: { x: canZoom, y: false, setScale: false, dist: dragPx },
+      points: { show: kind === 'lines' },
+    },
     scales: {
       x: { range: (_, min, max) => [min - half, max + half] },
-      y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
+      y: { range: (_, min, max) => [min < 0 ? min * 1.05 : 0, max > 0 ? max * 1.05 : 1] },
     },
     ...(isWholeDays(bucketMs) && {
       tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),

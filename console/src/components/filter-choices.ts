@@ -17,6 +17,7 @@ export type ChoiceSource =
   | 'model'
   | 'provider'
   | 'key'
+  | 'key_hash'
   | 'member'
   | 'workspace'
   | 'end_user'
@@ -52,6 +53,13 @@ const findKeys: FindChoices = async (text) => {
   const { data } = await client.GET('/keys', { params: { query: q(text) } })
   const names = new Map((data?.data ?? []).map(({ name, label }) => [name, label]))
   return [...names].slice(0, limit).map(([name, label]) => ({ value: name, label: name, description: label }))
+}
+
+/** Keys one by one: two can have the same name. */
+const findKeyHashes: FindChoices = async (text) => {
+  const { data } = await client.GET('/keys', { params: { query: q(text) } })
+  const keys = (data?.data ?? []).slice(0, limit)
+  return keys.map(({ hash, name, label }) => ({ value: hash, label: name, description: label }))
 }
 
 const findMembers: FindChoices = async (text) => {
@@ -152,7 +160,7 @@ export function useFilterChoices(): Partial<Record<ChoiceSource, FindChoices>> {
   return {
     time: findTimes,
     ...(mayDo(session, 'models:read') && { model: findModels, provider: findProviders }),
-    ...(mayDo(session, 'keys:read') && { key: findKeys }),
+    ...(mayDo(session, 'keys:read') && { key: findKeys, key_hash: findKeyHashes }),
     ...(mayDo(session, 'members:read') && { member: findMembers }),
     ...(mayDo(session, 'workspaces:read') && { workspace: findWorkspaces }),
     ...(mayDo(session, 'generations:read') && { tag: createTagFinder(queries) }),

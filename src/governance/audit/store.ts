@@ -170,7 +170,6 @@ type Filter =
   | 'request_id'
   | 'target_id'
   | 'actor_id'
-  | 'action'
   | 'workspace_id'
   | 'target_type'
   | 'actor_type'
@@ -178,6 +177,8 @@ type Filter =
 
 export interface AuditSelection extends Partial<Record<Filter, string | undefined>> {
   chainId: string
+  /** An entry has one of these. */
+  action?: readonly string[] | undefined
   /** Times in the precision of the entries; `to` is exclusive. */
   from: string | null
   to: string | null
@@ -204,35 +205,65 @@ export async function* walkEntries(
   selection: AuditSelection,
   start: EntryPosition | null,
 ): AsyncGenerator<AuditEntry[]> {
-  const { chainId, from, to } = selection
-  const filter = indexedFilters.find((name) => selection[name] !== undefined)
   for (let after = start; ; ) {
-    const batch = await db
-      .selectFrom('audit_entries')
-      .selectAll()
-      .where('chain_id', '=', chainId)
-      .$if(filter !== undefined, (query) =>
-        query.where(filter ?? 'action', '=', selection[filter ?? 'action'] ?? ''),
-      )
-      .$if(from !== null, (query) => query.where('created_at', '>=', from ?? ''))
-      .$if(to !== null, (query) => query.where('created_at', '<', to ?? ''))
-      .$if(after !== null, (query) =>
-        query.where(sql<boolean>`(created_at, seq) < (${after?.created_at}, ${after?.seq})`),
-      )
-      .orderBy('created_at', 'desc')
-      .orderBy('seq', 'desc')
-      .limit(batchSize)
-      .execute()
+    const batch = await readBatch(db, selection, after)
     yield batch
     after = batch.at(-1) ?? null
     if (batch.length < batchSize) return
   }
 }
 
+async function readBatch(
+  db: Db,
+  selection: AuditSelection,
+  after: EntryPosition | null,
+): Promise<AuditEntry[]> {
+  const filter = indexedFilters.find((name) => selection[name] !== undefined)
+  if (!filter) return readIndex(db, selection, { after })
+  const values = [selection[filter] ?? []].flat()
+  const batches: AuditEntry[][] = []
+  for (const value of values) batches.push(await readIndex(db, selection, { after, filter, value }))
+  return values.length === 1 ? batches.flat() : batches.flat().sort(compareNewestFirst).slice(0, batchSize)
+}
+
+function compareNewestFirst(a: EntryPosition, b: EntryPosition): number {
+  if (a.created_at === b.created_at) return b.seq - a.seq
+  return a.created_at < b.created_at ? 1 : -1
+}
+
+interface IndexRange {
+  after: EntryPosition | null
+  filter?: (typeof indexedFilters)[number]
+  value?: string
+}
+
+/** The next entries of one value of an index, or of all by their time. */
+function readIndex(
+  db: Db,
+  { chainId, from, to }: AuditSelection,
+  { after, filter, value = '' }: IndexRange,
+): Promise<AuditEntry[]> {
+  return db
+    .selectFrom('audit_entries')
+    .selectAll()
+    .where('chain_id', '=', chainId)
+    .$if(filter !== undefined, (query) => query.where(filter ?? 'action', '=', value))
+    .$if(from !== null, (query) => query.where('created_at', '>=', from ?? ''))
+    .$if(to !== null, (query) => query.where('created_at', '<', to ?? ''))
+    .$if(after !== null, (query) =>
+      query.where(sql<boolean>`(created_at, seq) < (${after?.created_at}, ${after?.seq})`),
+    )
+    .orderBy('created_at', 'desc')
+    .orderBy('seq', 'desc')
+    .limit(batchSize)
+    .execute()
+}
+
 export function matchesSelection(selection: AuditSelection, entry: AuditEntry): boolean {
-  return [...indexedFilters, ...otherFilters].every(
-    (name) => selection[name] === undefined || selection[name] === entry[name],
-  )
+  return [...indexedFilters, ...otherFilters].every((name) => {
+    const wanted = selection[name]
+    return wanted === undefined || [wanted].flat().some((value) => value === entry[name])
+  })
 }
 
 /** Undefined once its record is deleted. */

@@ -1,87 +1,82 @@
-import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { Button, Stack, Title } from '@mantine/core'
 import { createLazyRoute } from '@tanstack/react-router'
 import { memo } from 'react'
 import { callOf } from '../../api/call.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
-import { ActiveFilters, Controls } from './controls.tsx'
-import { dimensionOf, filterNames, nounOf } from './dimensions.ts'
+import { annotationsQuery, useMayReadChanges } from './annotations.ts'
+import { Controls } from './controls.tsx'
+import { type Figures, useDashboard, useFigures } from './dashboard-data.ts'
+import { DashboardView } from './dashboard-view.tsx'
+import { type DimensionName, dimensionOf, nounOf } from './dimensions.ts'
 import { ExportMenu } from './export-menu.tsx'
-import { Figures } from './figures.tsx'
 import { GroupTable } from './group-table.tsx'
+import { metricOf } from './metrics.ts'
 import { figuresQuery, groupSeriesQuery, groupsQuery, totalSeriesQuery } from './queries.ts'
-import { RequestsLink } from './requests-link.tsx'
-import { Timeline, useTimeline } from './timeline.tsx'
-import { useView, type View } from './view.ts'
+import { filtersOf, useView, type View } from './view.ts'
 
-/** Each query that arrives renders the screen again, but most of it depends on the view alone. */
-const [StableControls, StableFigures, StableGroupTable] = [memo(Controls), memo(Figures), memo(GroupTable)]
+/** Each query that arrives renders the screen again, but these depend on the view alone. */
+const [StableControls, StableGroupTable] = [memo(Controls), memo(GroupTable)]
 
 export const screen = createLazyRoute('/activity')({ component: ActivityScreen })
 
 function ActivityScreen() {
   const view = useView()
-  const timeline = useTimeline(view)
-  const figures = useQuery(figuresQuery(view))
-  const isEmpty = figures.data?.data.data.every(({ request_count }) => request_count === 0) ?? false
+  const figures = useFigures(view)
+  const mayReadChanges = useMayReadChanges()
   return (
     <Page
       title="Activity"
       scope="listed"
       description="What was spent, on what, and how well it worked. Counts every request that reached a provider."
-      calls={callsOf(view)}
+      calls={[...callsOf(view), ...(mayReadChanges ? [callOf(annotationsQuery(view))] : [])]}
       actions={
         <>
           <SavedViews screen="activity" />
           <Button size="xs" variant="default" onClick={view.refresh}>
             Refresh
           </Button>
-          <ExportMenu view={view} timeline={timeline.data} />
+          <ExportMenu view={view} />
         </>
       }
     >
       <StableControls view={view} />
-      <ActiveFilters view={view} />
-      <StableFigures view={view} />
-      {isEmpty && !view.previous ? <NoRequests view={view} /> : <Details view={view} timeline={timeline} />}
+      <Content view={view} figures={figures} />
     </Page>
   )
 }
 
-function Details({ view, timeline }: { view: View; timeline: ReturnType<typeof useTimeline> }) {
-  const { metric, group } = view
+function Content({ view, figures }: { view: View; figures: Figures }) {
+  if (figures.error !== null) return <ErrorNotice error={figures.error} onRetry={view.refresh} />
+  if (figures.isEmpty && !view.previous) return <NoRequests view={view} />
+  return <Details view={view} figures={figures} />
+}
+
+function Details({ view, figures }: { view: View; figures: Figures }) {
+  const { group } = view
   return (
     <>
-      <Paper withBorder p="md">
-        <Stack gap="xs">
-          <Group justify="space-between">
-            <Title order={2} size="h4">
-              {metric.label} over time
-            </Title>
-            <RequestsLink view={view} />
-          </Group>
-          <Text size="xs" c="dimmed">
-            {metric.meaning}
-          </Text>
-          <Timeline view={view} {...timeline} />
-        </Stack>
-      </Paper>
-      {group !== 'none' && (
-        <Stack gap="xs">
-          <Title order={2} size="h4">
-            {metric.label} by {nounOf(dimensionOf(group))}
-          </Title>
-          <StableGroupTable view={view} dimension={group} />
-        </Stack>
-      )}
+      <DashboardView view={view} figures={figures} {...useDashboard(view)} />
+      {group !== 'none' && <Groups view={view} group={group} />}
     </>
   )
 }
 
+function Groups({ view, group }: { view: View; group: DimensionName }) {
+  return (
+    <Stack gap="xs">
+      <Title order={2} size="h4">
+        {metricOf(view.ranking).label} by {nounOf(dimensionOf(group))}
+      </Title>
+      <StableGroupTable view={view} dimension={group} />
+    </Stack>
+  )
+}
+
 function NoRequests({ view }: { view: View }) {
-  const isFiltered = filterNames.some((name) => view.filters[name] !== undefined)
+  const isFiltered = Object.keys(filtersOf(view)).length > 0
   return (
     <EmptyState title="No requests in this period">
       {isFiltered
@@ -92,10 +87,14 @@ function NoRequests({ view }: { view: View }) {
 }
 
 function callsOf(view: View) {
-  const { metric, group } = view
+  const { ranking, group } = view
   const queries =
     group === 'none'
-      ? [figuresQuery(view), totalSeriesQuery(view, metric)]
-      : [figuresQuery(view), groupSeriesQuery(view, metric, group), groupsQuery(view, metric, group)]
+      ? [figuresQuery(view), totalSeriesQuery(view)]
+      : [
+          figuresQuery(view),
+          groupSeriesQuery(view, { ranking, dimension: group }),
+          groupsQuery(view, { ranking, dimension: group }),
+        ]
   return queries.map(callOf)
 }

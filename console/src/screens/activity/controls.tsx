@@ -1,7 +1,6 @@
 import {
   Button,
   Group,
-  Pill,
   Popover,
   SegmentedControl,
   Select,
@@ -11,50 +10,72 @@ import {
   TextInput,
 } from '@mantine/core'
 import { useState } from 'react'
+import { useWorkspace } from '../../app/workspace.tsx'
+import { workspaceField } from '../../components/filter-fields.ts'
+import { ScreenFilters } from '../../components/screen-filters.tsx'
 import { formatLocalInput } from '../../format/local-input.ts'
-import { dimensionNames, dimensionOf, filterDimensions, filterNames } from './dimensions.ts'
+import { activityFields } from './filters.ts'
+import { GroupSelect } from './group-select.tsx'
+import { metricOf, rankings } from './metrics.ts'
 import { type ActivitySearch, isLongRange, type PeriodName, periods, type Range } from './search.ts'
-import type { View } from './view.ts'
+import { filtersOf, type View } from './view.ts'
 
-/** The period, the grouping and the comparison. */
+/** The filters, the period, the grouping and the comparison. */
 export function Controls({ view }: { view: View }) {
-  const { search, change } = view
   return (
-    <Group gap="sm" align="flex-end">
+    <Stack gap="sm">
+      <Filters view={view} />
+      <Group gap="sm" align="flex-end">
+        <GroupSelect view={view} />
+        <Select
+          label="Largest by"
+          size="xs"
+          w={130}
+          allowDeselect={false}
+          disabled={view.group === 'none'}
+          data={rankings.map((value) => ({
+            value,
+            label: metricOf(value).label,
+            disabled: metricOf(value).isShort && isLongRange(view.range),
+          }))}
+          value={view.ranking}
+          onChange={(metric) => view.change({ metric: (metric ?? undefined) as ActivitySearch['metric'] })}
+        />
+        <SegmentedControl
+          size="xs"
+          aria-label="Kind of chart"
+          data={[
+            { value: 'bars', label: 'Bars' },
+            { value: 'lines', label: 'Lines' },
+          ]}
+          value={view.chart}
+          onChange={(chart) => view.change({ chart: chart as ActivitySearch['chart'] })}
+        />
+        <Switch
+          size="sm"
+          label="Compare with the period before"
+          checked={view.previous !== null}
+          onChange={(event) => view.change({ compare: event.currentTarget.checked || undefined })}
+        />
+      </Group>
+    </Stack>
+  )
+}
+
+function Filters({ view }: { view: View }) {
+  const { id: menuWorkspace } = useWorkspace()
+  // The workspace of the menu takes precedence.
+  const values = activityFields.values.filter((field) => menuWorkspace === null || field !== workspaceField)
+  return (
+    <ScreenFilters
+      label="Search activity"
+      placeholder="model:openai/gpt-5 key:checkout -user:42 tag:project=apollo"
+      fields={{ ...activityFields, values }}
+      filters={{ ...filtersOf(view) }}
+      onChange={(filters) => view.change(filters)}
+    >
       <PeriodControl view={view} />
-      <Select
-        label="Group by"
-        size="xs"
-        w={150}
-        allowDeselect={false}
-        data={[
-          ...dimensionNames.map((name) => ({
-            value: name,
-            label: dimensionOf(name).label,
-            disabled: dimensionOf(name).isShort === true && isLongRange(view.range),
-          })),
-          { value: 'none', label: 'Nothing' },
-        ]}
-        value={view.group}
-        onChange={(group) => change({ group: (group ?? undefined) as ActivitySearch['group'] })}
-      />
-      <SegmentedControl
-        size="xs"
-        aria-label="Kind of chart"
-        data={[
-          { value: 'bars', label: 'Bars', disabled: !view.metric.isAdditive },
-          { value: 'lines', label: 'Lines' },
-        ]}
-        value={view.chart}
-        onChange={(chart) => change({ chart: chart as ActivitySearch['chart'] })}
-      />
-      <Switch
-        size="sm"
-        label="Compare with the period before"
-        checked={search.compare ?? false}
-        onChange={(event) => change({ compare: event.currentTarget.checked || undefined })}
-      />
-    </Group>
+    </ScreenFilters>
   )
 }
 
@@ -135,39 +156,5 @@ function CustomPeriod({ isChosen, range, onChoose }: CustomPeriodProps) {
         </form>
       </Popover.Dropdown>
     </Popover>
-  )
-}
-
-/** The filters, which can be removed one by one. */
-export function ActiveFilters({ view: { filters, change } }: { view: View }) {
-  const active = filterNames.flatMap((name) => {
-    const value = filters[name]
-    return value === undefined ? [] : [{ name, value }]
-  })
-  if (active.length === 0) return null
-  return (
-    <Group gap="xs">
-      <Text size="sm" c="dimmed">
-        Only
-      </Text>
-      {active.map(({ name, value }) => {
-        const { label } = dimensionOf(filterDimensions[name])
-        return (
-          <Pill
-            key={name}
-            withRemoveButton
-            maw={320}
-            removeButtonProps={{
-              'aria-label': `Remove the filter ${label}`,
-              'aria-hidden': false,
-              tabIndex: 0,
-            }}
-            onRemove={() => change({ [name]: undefined })}
-          >
-            {label}: {value}
-          </Pill>
-        )
-      })}
-    </Group>
   )
 }

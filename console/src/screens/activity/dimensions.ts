@@ -3,7 +3,16 @@ import type { Schemas } from '../../api/client.ts'
 type ApiDimension = NonNullable<Schemas['AnalyticsQueryRequest']['dimensions']>[number]
 
 /** Filters have the names that the request log gives them. */
-export const filterNames = ['model', 'provider', 'key', 'user_id', 'workspace_id', 'app'] as const
+export const filterNames = [
+  'model',
+  'provider',
+  'key',
+  'user_id',
+  'workspace_id',
+  'external_user',
+  'tag',
+  'app',
+] as const
 export type FilterName = (typeof filterNames)[number]
 
 export interface Dimension {
@@ -17,17 +26,12 @@ export interface Dimension {
   isShort?: true
   /** The filter that selects a group. */
   filter?: FilterName
+  /** What a filter has before the id of a group. */
+  filterPrefix?: string
 }
 
 export const dimensions = {
   model: { label: 'Model', field: 'model', unset: 'Unknown model', filter: 'model' },
-  provider: {
-    label: 'Provider',
-    field: 'provider',
-    unset: 'No provider',
-    isShort: true,
-    filter: 'provider',
-  },
   key: {
     label: 'API key',
     field: 'api_key_id',
@@ -35,7 +39,6 @@ export const dimensions = {
     unset: 'No key',
     filter: 'key',
   },
-  member: { label: 'Member', field: 'user', idField: 'user_id', unset: 'No member', filter: 'user_id' },
   workspace: {
     label: 'Workspace',
     field: 'workspace',
@@ -43,8 +46,22 @@ export const dimensions = {
     unset: 'No workspace',
     filter: 'workspace_id',
   },
+  member: { label: 'Member', field: 'user', idField: 'user_id', unset: 'No member', filter: 'user_id' },
+  end_user: {
+    label: 'End user',
+    field: 'external_user',
+    unset: 'No end user named',
+    isShort: true,
+    filter: 'external_user',
+  },
+  provider: {
+    label: 'Provider',
+    field: 'provider',
+    unset: 'No provider',
+    isShort: true,
+    filter: 'provider',
+  },
   app: { label: 'App', field: 'app', idField: 'app_url', unset: 'No app named', filter: 'app' },
-  end_user: { label: 'End user', field: 'external_user', unset: 'No end user named', isShort: true },
   finish_reason: {
     label: 'Finish reason',
     field: 'finish_reason',
@@ -53,26 +70,44 @@ export const dimensions = {
   },
 } satisfies Record<string, Dimension>
 
-export type DimensionName = keyof typeof dimensions
+/** The values of one tag. */
+type TagDimension = `tag:${string}`
+export type DimensionName = keyof typeof dimensions | TagDimension
 
-export const dimensionNames = Object.keys(dimensions) as DimensionName[]
+export const dimensionNames = Object.keys(dimensions) as (keyof typeof dimensions)[]
+
+const tagPattern = /^tag:([a-z0-9_.-]{1,64})$/
+
+export function isDimension(name: string): name is DimensionName {
+  return Object.hasOwn(dimensions, name) || tagPattern.test(name)
+}
 
 export function dimensionOf(name: DimensionName): Dimension {
-  return dimensions[name]
+  if (!isTag(name)) return dimensions[name]
+  const tag = name.slice('tag:'.length)
+  return {
+    ...{ label: `Tag ${tag}`, field: name, unset: `Without ${tag}`, isShort: true },
+    ...{ filter: 'tag', filterPrefix: `${tag}=` },
+  }
+}
+
+function isTag(name: DimensionName): name is TagDimension {
+  return tagPattern.test(name)
 }
 
 /** The label within a sentence: `model`, `API key`. */
 export function nounOf({ label }: Dimension): string {
-  return /^[A-Z][a-z]/.test(label) ? label.toLowerCase() : label
+  return /^[A-Z][a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label
 }
 
-/** The dimension of each filter. */
-export const filterDimensions: Record<FilterName, DimensionName> = {
+/** The dimension that a filter selects by; that of a tag is in its value. */
+export const filterFields: Record<Exclude<FilterName, 'tag'>, ApiDimension> = {
   model: 'model',
   provider: 'provider',
-  key: 'key',
-  user_id: 'member',
+  key: 'api_key_id',
+  user_id: 'user',
   workspace_id: 'workspace',
+  external_user: 'external_user',
   app: 'app',
 }
 

@@ -5,18 +5,21 @@ import { QueryView } from '../../components/query-view.tsx'
 import { useGrowingRows } from '../../components/use-growing-rows.ts'
 import { formatShare } from '../../format/number.ts'
 import { type ActivityGroup, type Dimension, type DimensionName, dimensionOf, groupOf } from './dimensions.ts'
-import { type Metric, metricOf } from './metrics.ts'
-import { groupsQuery, maxGroups, tableMetrics } from './queries.ts'
+import { narrow } from './filters.ts'
+import { type Metric, type MetricName, metricOf } from './metrics.ts'
+import { groupsQuery, maxGroups } from './queries.ts'
 import { RequestsLink } from './requests-link.tsx'
+import { isLongRange } from './search.ts'
 import type { Row } from './series.ts'
-import type { View } from './view.ts'
+import { filtersOf, type View } from './view.ts'
 
 /** The groups, largest first, with their share. */
 export function GroupTable({ view, dimension: name }: { view: View; dimension: DimensionName }) {
   const dimension = dimensionOf(name)
-  const query = useQuery(groupsQuery(view, view.metric, name))
+  const grouping = { ranking: view.ranking, dimension: name }
+  const query = useQuery(groupsQuery(view, grouping))
   const before = useQuery({
-    ...groupsQuery(view.previous ?? view, view.metric, name),
+    ...groupsQuery(view.previous ?? view, grouping),
     enabled: view.previous !== null,
   })
   return (
@@ -48,13 +51,13 @@ interface GroupsProps {
 }
 
 function Groups({ rows, previous, view, dimension }: GroupsProps) {
-  const { metric } = view
+  const metric = metricOf(view.ranking)
   const shownRows = useGrowingRows(rows)
   const total = rows.reduce((sum, row) => sum + (readValue(row, metric) ?? 0), 0)
-  const others = listOtherMetrics(metric)
+  const others = listOtherMetrics(view)
   const earlier = new Map(previous?.map((row) => [groupOf(row, dimension).id, row]))
   return (
-    <Table.ScrollContainer minWidth={640}>
+    <Table.ScrollContainer minWidth={820}>
       <Table highlightOnHover verticalSpacing="xs" aria-busy={shownRows.length < rows.length}>
         <Table.Thead>
           <Table.Tr>
@@ -94,7 +97,7 @@ interface GroupRowProps {
 }
 
 function GroupRow({ row, total, before, view, dimension }: GroupRowProps) {
-  const { metric } = view
+  const metric = metricOf(view.ranking)
   const group = groupOf(row, dimension)
   const value = readValue(row, metric)
   return (
@@ -113,28 +116,43 @@ function GroupRow({ row, total, before, view, dimension }: GroupRowProps) {
           <Change value={value} previous={before} format={metric.format} />
         </Table.Td>
       )}
-      {listOtherMetrics(metric).map((other) => (
+      {listOtherMetrics(view).map((other) => (
         <Table.Td key={other.label} ta="right">
           {formatValue(readValue(row, other), other)}
         </Table.Td>
       ))}
       <Table.Td ta="right">
-        <RequestsLink view={view} dimension={dimension} group={group} />
+        <RequestsLink {...{ view, dimension, group }} label={`Requests of ${group.label}`}>
+          Requests
+        </RequestsLink>
       </Table.Td>
     </Table.Tr>
   )
 }
 
-/** Spend and tokens of failures alone would mislead. */
-export function listOtherMetrics(metric: Metric): Metric[] {
-  if (metric.isOnlyFailures) return []
-  return tableMetrics.map(metricOf).filter(({ field }) => field !== metric.field)
+const columns = [
+  'spend',
+  'requests',
+  'tokens',
+  'error_rate',
+  'latency_p95',
+  'cache_savings',
+] as const satisfies MetricName[]
+
+/** The columns beside the one that the groups are ordered by. */
+export function listOtherMetrics({ ranking, range }: View): Metric[] {
+  return columns
+    .filter((name) => name !== ranking)
+    .map(metricOf)
+    .filter(({ isShort }) => !(isShort && isLongRange(range)))
 }
 
 function GroupName({ group, dimension, view }: { group: ActivityGroup; dimension: Dimension; view: View }) {
-  const { filter } = dimension
-  if (!filter || group.id === null || view.search[filter] === group.id) return <>{group.label}</>
-  const { id } = group
+  const filters = filtersOf(view)
+  const narrowed = narrow(filters, dimension, group)
+  const isOnly =
+    dimension.filter !== undefined && narrowed?.[dimension.filter] === view.search[dimension.filter]
+  if (!narrowed || isOnly) return <>{group.label}</>
   return (
     <Anchor
       component="button"
@@ -142,7 +160,7 @@ function GroupName({ group, dimension, view }: { group: ActivityGroup; dimension
       ta="left"
       size="sm"
       title="Show only this"
-      onClick={() => view.change({ [filter]: id })}
+      onClick={() => view.change(narrowed)}
     >
       {group.label}
     </Anchor>

@@ -8,9 +8,18 @@ test('keeps the choices of an address', () => {
     period: 'day',
     compare: true,
     chart: 'lines',
-    model: 'a/b',
+    model: 'a/b,!c/d',
+    tag: 'project=apollo',
+    latency: 'p50',
   }
   expect(readActivitySearch(search)).toEqual(search as ReturnType<typeof readActivitySearch>)
+})
+
+test('a tag is a dimension, and a number in the address a text', () => {
+  expect(readActivitySearch({ group: 'tag:project', external_user: 42 })).toEqual({
+    group: 'tag:project',
+    external_user: '42',
+  })
 })
 
 test('drops what is not a choice', () => {
@@ -19,7 +28,8 @@ test('drops what is not a choice', () => {
     group: ['model'],
     period: 'century',
     compare: 'yes',
-    model: 5,
+    model: {},
+    tag: 'apollo',
     app: 'x'.repeat(300),
     other: 1,
   }

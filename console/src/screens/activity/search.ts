@@ -1,5 +1,7 @@
-import { type DimensionName, dimensions, type FilterName, filterNames } from './dimensions.ts'
-import { type MetricName, metrics } from './metrics.ts'
+import { readText } from '../../app/search-params.ts'
+import { type DimensionName, filterNames, isDimension } from './dimensions.ts'
+import { type ActivityFilters, isFilter } from './filters.ts'
+import { type RankingName, rankings } from './metrics.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -16,8 +18,9 @@ export const periods = {
 export type PeriodName = keyof typeof periods
 
 /** The choices of the viewer, as the address has them. What is absent has its default. */
-export interface ActivitySearch extends Partial<Record<FilterName, string>> {
-  metric?: MetricName
+export interface ActivitySearch extends ActivityFilters {
+  /** Which groups are the largest. */
+  metric?: RankingName
   group?: DimensionName | 'none'
   /** Absent also where `from` and `to` are given. */
   period?: PeriodName
@@ -25,30 +28,32 @@ export interface ActivitySearch extends Partial<Record<FilterName, string>> {
   to?: string
   compare?: boolean
   chart?: 'bars' | 'lines'
+  /** The latency of groups, if it is not that of p95. */
+  latency?: 'p50'
 }
-
-const maxFilterLength = 256
 
 /** Whatever is not a choice is dropped: anybody can write an address. */
 export function readActivitySearch(search: Record<string, unknown>): ActivitySearch {
   const range = readRange(search)
   const filters = filterNames.flatMap((name) => {
-    const value = search[name]
-    return typeof value === 'string' && value !== '' && value.length <= maxFilterLength ? [[name, value]] : []
+    const value = readText(search[name])
+    return value !== undefined && isFilter(name, value) ? [[name, value]] : []
   })
+  const { group } = search
   const choices = {
-    metric: oneOf(Object.keys(metrics), search.metric),
-    group: oneOf([...Object.keys(dimensions), 'none'], search.group),
+    metric: oneOf(rankings, search.metric),
+    group: typeof group === 'string' && (group === 'none' || isDimension(group)) ? group : undefined,
     period: range ? undefined : oneOf(Object.keys(periods), search.period),
     compare: search.compare === true ? true : undefined,
     chart: oneOf(['bars', 'lines'], search.chart),
+    latency: oneOf(['p50'], search.latency),
     ...range,
   }
   const given = Object.entries(choices).filter(([, value]) => value !== undefined)
   return Object.fromEntries([...given, ...filters])
 }
 
-function oneOf(choices: string[], value: unknown): string | undefined {
+function oneOf(choices: readonly string[], value: unknown): string | undefined {
   return choices.find((choice) => choice === value)
 }
 

@@ -1,5 +1,6 @@
 import type { Schemas } from '../../api/client.ts'
-import { type Dimension, groupOf } from './dimensions.ts'
+import type { ChartSeries } from '../../components/chart-data.ts'
+import { type ActivityGroup, type Dimension, groupOf } from './dimensions.ts'
 import type { Metric } from './metrics.ts'
 import type { Range } from './search.ts'
 
@@ -26,13 +27,6 @@ export function listBuckets({ start, end }: Range, granularity: Granularity): nu
   return Array.from({ length: Math.ceil((end - first) / ms) }, (_, index) => first + index * ms)
 }
 
-export interface GroupSeries {
-  label: string
-  values: (number | null)[]
-  /** The groups that are not shown one by one. */
-  isRest?: true
-}
-
 interface SeriesOptions {
   range: Range
   granularity: Granularity
@@ -52,44 +46,62 @@ export function toSeries(rows: readonly Row[], { range, granularity, metric }: S
   return values
 }
 
-/** A series for each group, largest first; what is missing from the total is a last one. */
+/** The groups of rows, largest first, each with a label of its own. */
+export function listGroups(
+  rows: readonly Row[],
+  dimension: Dimension,
+  ranking: Pick<Metric, 'field'>,
+): ActivityGroup[] {
+  const sums = new Map<string | null, { group: ActivityGroup; sum: number }>()
+  for (const row of rows) {
+    const group = groupOf(row, dimension)
+    const known = sums.get(group.id) ?? { group, sum: 0 }
+    known.sum += Number(row[ranking.field] ?? 0)
+    sums.set(group.id, known)
+  }
+  const groups = [...sums.values()].sort((a, b) => b.sum - a.sum).map(({ group }) => group)
+  return numberSameLabels(groups)
+}
+
+/** Two keys can have the same name. */
+function numberSameLabels(groups: readonly ActivityGroup[]): ActivityGroup[] {
+  const seen = new Map<string, number>()
+  return groups.map((group) => {
+    const count = (seen.get(group.label) ?? 0) + 1
+    seen.set(group.label, count)
+    return count > 1 ? { ...group, label: `${group.label} (${count})` } : group
+  })
+}
+
+interface GroupOptions extends SeriesOptions {
+  dimension: Dimension
+  groups: readonly ActivityGroup[]
+}
+
+/** A series for each group, in their order; what is missing from the total is a last one. */
 export function toGroupSeries(
   rows: readonly Row[],
   totals: readonly (number | null)[],
-  options: SeriesOptions & { dimension: Dimension },
-): GroupSeries[] {
-  const { dimension, metric } = options
-  const groups = Map.groupBy(rows, (row) => groupOf(row, dimension).id)
-  const series = [...groups.values()].map((own): GroupSeries => {
-    const label = groupOf(own[0] ?? {}, dimension).label
-    return { label, values: toSeries(own, options) }
-  })
-  series.sort((a, b) => sum(b.values) - sum(a.values))
-  numberSameLabels(series)
+  options: GroupOptions,
+): ChartSeries[] {
+  const { dimension, metric, groups } = options
+  const rowsById = Map.groupBy(rows, (row) => groupOf(row, dimension).id)
+  const series = groups.map(
+    ({ id, label }): ChartSeries => ({ label, values: toSeries(rowsById.get(id) ?? [], options) }),
+  )
   if (!metric.isAdditive) return series
   const rest = totals.map((total, index) =>
     removeRounding((total ?? 0) - series.reduce((part, { values }) => part + (values[index] ?? 0), 0)),
   )
-  return rest.some((value) => value > 0)
-    ? [...series, { label: 'Others', values: rest, isRest: true }]
+  return rest.some((value) => value !== 0)
+    ? [...series, { label: restLabel, values: rest, isRest: true }]
     : series
 }
 
-/** Two keys can have the same name. */
-function numberSameLabels(series: GroupSeries[]): void {
-  const seen = new Map<string, number>()
-  for (const one of series) {
-    const count = (seen.get(one.label) ?? 0) + 1
-    seen.set(one.label, count)
-    if (count > 1) one.label = `${one.label} (${count})`
-  }
-}
+/** The groups that are not shown one by one. */
+export const restLabel = 'Others'
 
 /** Amounts are exact to the billionth; less is an error of addition. */
 function removeRounding(value: number): number {
-  return value < 5e-10 ? 0 : value
-}
-
-function sum(values: readonly (number | null)[]): number {
-  return values.reduce<number>((total, value) => total + (value ?? 0), 0)
+  return Math.abs(value) < 5e-10 ? 0 : value
 }

@@ -1,13 +1,13 @@
 import { Badge, Button, Collapse, Group, Paper, Stack, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import { formatValue, labelOf, listChanges } from '../../components/audit-changes.ts'
+import { describeEntry, type Entry, nameActor } from '../../components/audit-sentence.ts'
+import { nounOf } from '../../components/audit-vocabulary.ts'
 import { Id } from '../../components/copy.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { Time } from '../../components/time.tsx'
 import { useWorkspaceNames } from '../../components/use-workspaces.ts'
-import { formatValue, labelOf, listChanges } from './changes.ts'
 import type { AuditFilters } from './filters.ts'
-import { describeEntry, type Entry, nameActor } from './sentence.ts'
-import { nounOf } from './vocabulary.ts'
 
 interface EntryListProps {
   entries: Entry[]

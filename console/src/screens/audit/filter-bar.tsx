@@ -1,8 +1,8 @@
+import { targetTypes } from '../../components/audit-vocabulary.ts'
 import { workspaceField } from '../../components/filter-fields.ts'
 import type { CompletedField } from '../../components/filter-input.tsx'
 import { ScreenFilters } from '../../components/screen-filters.tsx'
 import { type AuditFilters, actorTypes, outcomes, readFilters } from './filters.ts'
-import { targetTypes } from './vocabulary.ts'
 
 const values: CompletedField[] = [
   { name: 'action', parameter: 'action', source: 'audit_action', hint: 'Such as key.create' },

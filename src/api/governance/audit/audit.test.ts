@@ -45,6 +45,8 @@ describeOnEachDatabase('GET /audit', (server, kind) => {
     expect(await idsOf('from=2030-01-01T00:00:00Z&to=2030-01-02T00:00:00Z')).toEqual(['a'])
     for (const [query, ids] of [
       ['action=key.update', ['a']],
+      ['action=key.update,key.delete,member.delete', ['c', 'a']],
+      ['action=key.update,key.delete&request_id=req-b', ['c']],
       ['actor_type=job&from=2030-01-01T00:00:00Z', ['c', 'b', 'a']],
       ['actor_id=node&target_type=key', ['c', 'a']],
       ['target_id=b', ['b']],
@@ -55,6 +57,14 @@ describeOnEachDatabase('GET /audit', (server, kind) => {
       [`action=key.update&workspace_id=${workspaceId}`, []],
     ] as const)
       expect(await idsOf(query)).toEqual([...ids])
+
+    const pages = '/audit?action=key.update,key.delete&from=2030-01-01T00:00:00Z&limit=1'
+    const newest = (await call('GET', pages)).body
+    const older = (await call('GET', `${pages}&cursor=${encodeURIComponent(newest.cursor)}`)).body
+    expect([newest, older].map(({ data }) => data[0].target.id)).toEqual(['c', 'a'])
+    const many = Array.from({ length: 21 }, (_, index) => `key.${index}`).join()
+    expect((await call('GET', `/audit?action=${many}`)).status).toBe(400)
+    expect((await call('GET', '/audit?action=key.update,')).status).toBe(400)
 
     const path = '/audit?limit=2&from=2030-01-01T00:00:00Z'
     const first = (await call('GET', path)).body
@@ -135,7 +145,7 @@ describeOnEachDatabase('GET /audit', (server, kind) => {
     for (const filter of [...indexed, 'outcome'] as const) {
       const plan = await explainFirstBatch(
         server(),
-        { chainId, from: null, to: null, [filter]: 'value-7' },
+        { chainId, from: null, to: null, [filter]: filter === 'action' ? ['value-7', 'value-8'] : 'value-7' },
         kind,
       )
       const name = filter === 'outcome' ? 'time' : filter

@@ -10,13 +10,32 @@ import { utcTimestamp } from '../../../platform/validation/time-schema.ts'
 
 const text = z.string().min(1).max(256)
 
+const maxActions = 20
+
+/** Actions separated by commas. */
+const actionList = z
+  .string()
+  .min(1)
+  .max(1024)
+  .transform((list, context) => {
+    const actions = [...new Set(list.split(','))]
+    if (actions.length <= maxActions && actions.every((action) => text.safeParse(action).success))
+      return actions
+    const message = `must be an action, or at most ${maxActions} separated by commas`
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+  .meta({ override: { type: 'string', minLength: 1, maxLength: 1024 } })
+
 /** The log of the organization, or that of events that belong to no organization. */
 export const chainField = z.enum(['organization', installationChain])
 
 /** Filters that select entries. */
 export const auditFilters = z.object({
   id: z.uuid().optional().describe('The id of an entry.'),
-  action: text.optional().describe('Such as `key.update`.'),
+  action: actionList
+    .optional()
+    .describe(`Such as \`key.update\`, or at most ${maxActions} separated by commas.`),
   actor_type: z.enum(actorTypes).optional(),
   actor_id: text.optional().describe('A member, or the hash of a key.'),
   target_type: text.optional(),

@@ -1,6 +1,6 @@
-import type { Schemas } from '../../api/client.ts'
-import { type FieldChange, formatValue, labelOf, listChanges } from './changes.ts'
-import { nounOf, phraseOf } from './vocabulary.ts'
+import type { Schemas } from '../api/client.ts'
+import { type FieldChange, formatValue, labelOf, listChanges } from './audit-changes.ts'
+import { nounOf, phraseOf } from './audit-vocabulary.ts'
 
 export type Entry = Schemas['AuditEntry']
 

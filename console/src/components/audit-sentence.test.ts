@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { describeEntry, type Entry } from './sentence.ts'
-import { describeAction, listActions } from './vocabulary.ts'
+import { describeEntry, type Entry } from './audit-sentence.ts'
+import { describeAction, listActions } from './audit-vocabulary.ts'
 
 const entry = {
   action: 'key.update',

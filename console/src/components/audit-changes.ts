@@ -1,4 +1,4 @@
-import { formatMoney } from '../../format/money.ts'
+import { formatMoney } from '../format/money.ts'
 
 export interface FieldChange {
   field: string
