@@ -24,7 +24,11 @@ export const shortcutGroups: ShortcutGroup[] = [
   },
   {
     label: 'Request',
-    shortcuts: [{ keys: ['Esc'], effect: 'Back to the list' }],
+    shortcuts: [
+      { keys: ['J'], effect: 'Next request of the list' },
+      { keys: ['K'], effect: 'Previous request of the list' },
+      { keys: ['Esc'], effect: 'Back to the list' },
+    ],
   },
   {
     label: 'Tables with checkboxes',

@@ -6,6 +6,7 @@ import { escapeFilterValue } from '../../components/filter-value.ts'
 import { Money } from '../../components/money.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { rememberRequestList } from '../../components/request-list.ts'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
@@ -56,7 +57,16 @@ function RequestRows({ requests }: { requests: LoggedRequest[] }) {
         {
           header: 'Time',
           render: ({ id, created_at }) => (
-            <TextLink to="/requests/$id" params={{ id }}>
+            <TextLink
+              to="/requests/$id"
+              params={{ id }}
+              onClick={() =>
+                rememberRequestList(
+                  requests.map(({ id }) => id),
+                  id,
+                )
+              }
+            >
               <Time iso={created_at} style="age" />
             </TextLink>
           ),

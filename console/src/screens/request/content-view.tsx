@@ -4,9 +4,11 @@ import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { ApiError } from '../../api/error.ts'
 import { CodeBlock } from '../../components/copy.tsx'
+import { JsonTree } from '../../components/json-tree.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { PlainText, RichText } from '../../components/rich-text.tsx'
+import { formatCount } from '../../format/number.ts'
 import { messagesOf } from './repeat.ts'
 
 type Content = Schemas['GenerationContent']
@@ -23,15 +25,15 @@ export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
   const isMissing = query.error instanceof ApiError && query.error.status === 404
   if (!isWanted) {
     return (
-      <Panel title="Messages">
-        <Text size="sm" pb="sm">
-          The prompt and the reply, if they are stored. With them, you can run the request again. The audit
-          log records who reads them.
-        </Text>
-        <Button size="xs" variant="default" onClick={onShow}>
-          Show messages
-        </Button>
-      </Panel>
+      <Panel
+        title="Messages"
+        description="The prompt and the reply, if they are stored. With them, you can run the request again. The audit log records who reads them."
+        actions={
+          <Button size="xs" variant="default" onClick={onShow}>
+            Show messages
+          </Button>
+        }
+      />
     )
   }
   return (
@@ -61,7 +63,7 @@ export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
                 <Alert color="yellow">The content was too long to be stored completely.</Alert>
               )}
               {form === 'json' ? (
-                <CodeBlock code={JSON.stringify(data, null, 2)} language="json" />
+                <JsonTree label="Prompt and reply" value={data} />
               ) : (
                 <Texts content={data} isFormatted={form === 'formatted'} />
               )}
@@ -78,8 +80,37 @@ interface TextsProps {
   isFormatted: boolean
 }
 
-function Texts({ content: { input, output, error }, isFormatted }: TextsProps) {
-  const shown = [
+function Texts({ content, isFormatted }: TextsProps) {
+  const [count, setCount] = useState(messageStep)
+  const texts = textsOf(content)
+  const hidden = Math.max(0, texts.length - count)
+  return (
+    <>
+      {hidden > 0 && (
+        <Button size="compact-sm" variant="default" onClick={() => setCount(count + messageStep)}>
+          Show earlier messages ({formatCount(hidden)})
+        </Button>
+      )}
+      {[...texts.entries()].slice(hidden).map(([index, text]) => (
+        <Message key={index} message={text} isFormatted={isFormatted} />
+      ))}
+    </>
+  )
+}
+
+/** The last messages that are shown at first, and how many more with each click. */
+const messageStep = 50
+/** Characters of a message that are shown at first. */
+const maxLength = 20_000
+
+interface ShownText {
+  role: string
+  text: string
+  isCode?: boolean
+}
+
+function textsOf({ input, output, error }: Content): ShownText[] {
+  return [
     ...messagesOf(input),
     ...(output.reasoning ? [{ role: 'reasoning', text: output.reasoning }] : []),
     ...(output.completion !== null ? [{ role: 'reply', text: output.completion }] : []),
@@ -90,19 +121,30 @@ function Texts({ content: { input, output, error }, isFormatted }: TextsProps) {
     })),
     ...(error?.message ? [{ role: 'error', text: error.message }] : []),
   ]
-  return shown.map(({ role, text, ...rest }, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: messages have no id and never change
-    <Paper key={index} withBorder p="xs">
+}
+
+function Message({ message, isFormatted }: { message: ShownText; isFormatted: boolean }) {
+  const [isWhole, setWhole] = useState(false)
+  const { role, isCode } = message
+  const isCut = !isWhole && message.text.length > maxLength
+  const text = isCut ? message.text.slice(0, maxLength) : message.text
+  return (
+    <Paper withBorder p="xs">
       <Text size="xs" c="dimmed">
         {role}
       </Text>
       {!isFormatted ? (
         <PlainText text={text} />
-      ) : 'isCode' in rest ? (
+      ) : isCode ? (
         <CodeBlock code={text} language="json" />
       ) : (
         <RichText text={text} />
       )}
+      {isCut && (
+        <Button size="compact-sm" variant="default" mt="xs" onClick={() => setWhole(true)}>
+          Show all {formatCount(message.text.length)} characters
+        </Button>
+      )}
     </Paper>
-  ))
+  )
 }

@@ -1,31 +1,18 @@
-import { Alert, Badge, Group, List, Stack, Table, Text } from '@mantine/core'
+import { Badge, List, Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Schemas } from '../../api/client.ts'
-import { CodeBlock } from '../../components/copy.tsx'
 import { Money } from '../../components/money.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { measureNames } from '../../format/measure.ts'
-import { formatCount, formatDuration, formatShare } from '../../format/number.ts'
+import { formatCount, formatShare } from '../../format/number.ts'
 import { describeLine } from './price-lines.ts'
-import { type Bar, waterfallOf } from './waterfall.ts'
 
 type Explanation = Schemas['RequestExplanation']
 
 export function ExplanationView({ explanation }: { explanation: Explanation }) {
-  const { refusal, routing, price, nearest_limit, guardrail_hits, dropped } = explanation
-  const bars = waterfallOf(explanation)
+  const { routing, price, nearest_limit, guardrail_hits, dropped } = explanation
   return (
     <>
-      {refusal && <Refusal refusal={refusal} />}
-      {bars.length > 0 && (
-        <Panel title="Timeline">
-          <Stack gap="xs">
-            {bars.map((bar) => (
-              <WaterfallBar key={bar.label} bar={bar} />
-            ))}
-          </Stack>
-        </Panel>
-      )}
       {routing && <Routing routing={routing} />}
       {price && <Price price={price} />}
       {price && <NearestLimit limit={nearest_limit} />}
@@ -40,66 +27,6 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
         </Panel>
       )}
     </>
-  )
-}
-
-function Refusal({ refusal }: { refusal: NonNullable<Explanation['refusal']> }) {
-  return (
-    <Alert color="orange" title={`Refused: ${refusal.code} (HTTP ${refusal.http_status})`}>
-      <Stack gap="xs">
-        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-          {refusal.message}
-        </Text>
-        {refusal.remedies.length > 0 && (
-          <>
-            <Text size="sm" fw={600}>
-              What would have let it pass
-            </Text>
-            <List size="sm">
-              {refusal.remedies.map((remedy) => (
-                <List.Item key={remedy}>{remedy}</List.Item>
-              ))}
-            </List>
-          </>
-        )}
-        {Object.keys(refusal.details).length > 0 && (
-          <CodeBlock code={JSON.stringify(refusal.details, null, 2)} />
-        )}
-      </Stack>
-    </Alert>
-  )
-}
-
-const barColors: Record<Bar['kind'], string> = {
-  stage: 'var(--mantine-primary-color-filled)',
-  success: 'var(--mantine-color-teal-filled)',
-  failure: 'var(--mantine-color-red-filled)',
-}
-
-function WaterfallBar({ bar: { label, detail, left, width, duration, kind } }: { bar: Bar }) {
-  return (
-    <div>
-      <Group justify="space-between" gap="xs">
-        <Text size="sm">
-          {label}{' '}
-          <Text span size="xs" c="dimmed">
-            {detail}
-          </Text>
-        </Text>
-        <Text size="sm">{duration === null ? '–' : formatDuration(duration)}</Text>
-      </Group>
-      <div style={{ height: 8, background: 'var(--mantine-color-default-border)', borderRadius: 4 }}>
-        <div
-          style={{
-            height: 8,
-            marginLeft: `${left}%`,
-            width: `${width}%`,
-            background: barColors[kind],
-            borderRadius: 4,
-          }}
-        />
-      </div>
-    </div>
   )
 }
 

@@ -1,4 +1,4 @@
-import { Stack } from '@mantine/core'
+import { Button, CopyButton, Stack } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute, useRouter } from '@tanstack/react-router'
@@ -6,16 +6,22 @@ import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
+import { ButtonLink } from '../../components/button-link.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
-import { TextLink } from '../../components/text-link.tsx'
 import { ContentView } from './content-view.tsx'
 import { ExplanationView } from './explanation-view.tsx'
 import { Failure } from './failure.tsx'
+import { Neighbors } from './neighbors.tsx'
 import { RaiseRefusingLimit } from './raise-refusing-limit.tsx'
+import { Refusal } from './refusal.tsx'
 import { RequestActions } from './request-actions.tsx'
+import { similarSearch } from './similar.ts'
 import { Summary } from './summary.tsx'
+import { useNestedRequests } from './use-nested-requests.ts'
+import { waterfallOf } from './waterfall.ts'
+import { WaterfallView } from './waterfall-view.tsx'
 
 export const screen = createLazyRoute('/requests/$id')({ component: RequestScreen })
 
@@ -38,6 +44,8 @@ function RequestScreen() {
   const mayRead = reachedProvider && mayDo(session, 'contents:read')
   const [shownId, setShownId] = useState<string | null>(null)
   const content = useQuery({ ...stored, enabled: mayRead && shownId === id })
+  const lines = record.data?.data.headgate.lines ?? []
+  const nested = useNestedRequests(lines)
   useEscape()
   return (
     <Page
@@ -47,19 +55,33 @@ function RequestScreen() {
         callOf,
       )}
       actions={
-        request &&
-        content.data && (
-          <RequestActions
-            request={request}
-            content={content.data.data}
-            onRepeat={(next) => void navigate({ to: '/requests/$id', params: { id: next } })}
-          />
+        request && (
+          <>
+            {content.data && (
+              <RequestActions
+                request={request}
+                content={content.data.data}
+                onRepeat={(next) => void navigate({ to: '/requests/$id', params: { id: next } })}
+              />
+            )}
+            <ButtonLink
+              to="/requests"
+              search={similarSearch(request)}
+              title="Same model, key, status and error"
+            >
+              Requests like this
+            </ButtonLink>
+            <CopyLink id={id} />
+          </>
         )
       }
     >
       <Stack>
-        <TextLink to="/requests">← All requests</TextLink>
+        <Neighbors id={id} />
         {explanation.data && <Failure explanation={explanation.data.data} />}
+        {refusal && <Refusal refusal={refusal} />}
+        {request && refusal && <RaiseRefusingLimit request={request} refusal={refusal} />}
+        {mayRead && <ContentView query={content} isWanted={shownId === id} onShow={() => setShownId(id)} />}
         <QueryView query={summary}>
           {({ data: [found] }) =>
             found ? (
@@ -69,13 +91,30 @@ function RequestScreen() {
             )
           }
         </QueryView>
-        {request && refusal && <RaiseRefusingLimit request={request} refusal={refusal} />}
         {request && (
-          <QueryView query={explanation}>{({ data }) => <ExplanationView explanation={data} />}</QueryView>
+          <QueryView query={explanation}>
+            {({ data }) => (
+              <>
+                <WaterfallView waterfall={waterfallOf({ explanation: data, lines, nested })} />
+                <ExplanationView explanation={data} />
+              </>
+            )}
+          </QueryView>
         )}
-        {mayRead && <ContentView query={content} isWanted={shownId === id} onShow={() => setShownId(id)} />}
       </Stack>
     </Page>
+  )
+}
+
+function CopyLink({ id }: { id: string }) {
+  return (
+    <CopyButton value={new URL(`requests/${encodeURIComponent(id)}`, document.baseURI).href}>
+      {({ copied, copy }) => (
+        <Button size="xs" variant="default" onClick={copy}>
+          {copied ? 'Copied' : 'Copy link'}
+        </Button>
+      )}
+    </CopyButton>
   )
 }
 

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
+import { rememberRequestList } from '../../components/request-list.ts'
 import { columns, features, type LoggedRequest, layouts } from './columns.tsx'
 
 const rowHeight = 40
@@ -59,6 +60,12 @@ export function RequestTable({ rows, visibility, onHover, onNearEnd, footer }: R
                 role="row"
                 aria-rowindex={index + 2}
                 onFocus={() => setActiveId(row.id)}
+                onClickCapture={() =>
+                  rememberRequestList(
+                    tableRows.map(({ id }) => id),
+                    row.id,
+                  )
+                }
                 style={{ ...rowStyle, gridTemplateColumns: template, transform: `translateY(${start}px)` }}
               >
                 {row.getVisibleCells().map((cell, place) => (

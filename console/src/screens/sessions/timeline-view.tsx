@@ -1,6 +1,7 @@
 import { Box, Group, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Money } from '../../components/money.tsx'
+import { rememberRequestList } from '../../components/request-list.ts'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { formatCount, formatDuration } from '../../format/number.ts'
@@ -36,14 +37,23 @@ export function TimelineView({ rows }: { rows: readonly TimelineRow[] }) {
           ))}
         </Box>
         {rows.map((row) => (
-          <Row key={row.key} row={row} />
+          <Row
+            key={row.key}
+            row={row}
+            onOpen={(id) =>
+              rememberRequestList(
+                rows.flatMap(({ requestId }) => requestId ?? []),
+                id,
+              )
+            }
+          />
         ))}
       </Box>
     </Box>
   )
 }
 
-function Row({ row }: { row: TimelineRow }) {
+function Row({ row, onOpen }: { row: TimelineRow; onOpen: (requestId: string) => void }) {
   const { depth, kind, requestId, label, status, tokens, cost, duration } = row
   return (
     <Box role="row" style={{ ...rowStyle, borderTop: '1px solid var(--mantine-color-default-border)' }}>
@@ -53,7 +63,7 @@ function Row({ row }: { row: TimelineRow }) {
             {requestId === null ? (
               label
             ) : (
-              <TextLink to="/requests/$id" params={{ id: requestId }}>
+              <TextLink to="/requests/$id" params={{ id: requestId }} onClick={() => onOpen(requestId)}>
                 {label}
               </TextLink>
             )}
