@@ -11,6 +11,7 @@ import {
   withGateway,
 } from './commands/command.ts'
 import { scimCommand, signInCommand } from './commands/identity.ts'
+import { importCommand } from './commands/import.ts'
 import { keysCommand } from './commands/keys.ts'
 import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
 import { limitsCommand } from './commands/limits.ts'
@@ -63,6 +64,7 @@ program
 program.addCommand(restartCommand(printOutcome))
 program.addCommand(signInCommand(run))
 program.addCommand(keysCommand(run))
+program.addCommand(importCommand(run))
 program.addCommand(organizationsCommand(run))
 program.addCommand(creditsCommand(run))
 program.addCommand(limitsCommand(run))
