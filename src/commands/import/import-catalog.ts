@@ -28,11 +28,15 @@ interface Step {
   overrides: NewOverride[]
 }
 
-/** Creates what the catalog lacks. Returns the overrides to be installed after the commit; null if none changed. */
-export async function importCatalog(
-  input: ImportTransaction,
-  plan: CatalogPlan,
-): Promise<{ outcomes: ItemOutcome[]; overrides: Overrides | null }> {
+/** Overrides to be installed after the commit, null if none changed, and the catalog with them. */
+export interface ImportedCatalog {
+  outcomes: ItemOutcome[]
+  overrides: Overrides | null
+  catalog: Catalog
+}
+
+/** Creates what the catalog lacks. */
+export async function importCatalog(input: ImportTransaction, plan: CatalogPlan): Promise<ImportedCatalog> {
   const { gateway } = input
   const declared = mergeDeclaredModels({
     ...buildCatalogSources(gateway),
@@ -57,7 +61,7 @@ export async function importCatalog(
     ...steps.map(({ outcome }) => outcome),
     ...(await importAliases(input, catalog, plan.aliases)),
   ]
-  return { outcomes, overrides }
+  return { outcomes, overrides, catalog }
 }
 
 function created(kind: string, name: string, overrides: NewOverride[]): Step {

@@ -1,11 +1,16 @@
 import type { z } from 'zod'
+import type { ImportedKey } from '../../api/identity/keys/imported-key.ts'
 import type { declaredEndpoint } from '../../catalog/declared-model.ts'
 import type { modelOverride, ProviderOverride } from '../../catalog/override-schema.ts'
 import type { ReasonFallbacks } from '../../formats/schema/fallbacks.ts'
 
+import type { LimitMeasure, LimitWindow } from '../../governance/limits/limit-rule.ts'
+import type { LimitReset } from '../../platform/db/schema.ts'
+
 /** What another gateway has, in the words of this one. Every source of an import is translated to it. */
 export interface ImportPlan {
   catalog: CatalogPlan
+  accounts: AccountPlan
   /** What is not imported, and why. */
   skipped: SkippedItem[]
 }
@@ -28,6 +33,63 @@ type ModelFields = z.input<typeof modelOverride>
 export interface PlannedModel {
   id: string
   fields: Omit<ModelFields, 'endpoints'> & { endpoints: z.input<typeof declaredEndpoint>[] }
+}
+
+/** Who may spend what, and what was spent. */
+export interface AccountPlan {
+  workspaces: PlannedWorkspace[]
+  members: PlannedMember[]
+  keys: PlannedKey[]
+  limits: PlannedLimit[]
+  blockedEndUsers: string[]
+}
+
+/** Dollars in a window; null: in all time. */
+export interface PlannedBudget {
+  amount: bigint
+  reset: LimitReset | null
+}
+
+export interface PlannedWorkspace {
+  slug: string
+  name: string
+  budget: PlannedBudget | null
+  /** Nano-dollars in the present window. */
+  spend: bigint
+  /** Names of the only models that its requests may use; null: all. */
+  models: string[] | null
+}
+
+export interface PlannedMember {
+  email: string
+  budget: PlannedBudget | null
+  spend: bigint
+  /** Slugs of workspaces besides the default one. */
+  workspaces: string[]
+}
+
+export interface PlannedKey {
+  key: ImportedKey & { hash: string }
+  models: string[] | null
+}
+
+export interface PlannedLimit {
+  name: string
+  measure: LimitMeasure
+  window: LimitWindow | null
+  /** US dollars, or a count. */
+  amount: number
+  match: {
+    /** The slug of a workspace. */
+    workspace?: string
+    /** The e-mail address of a member. */
+    member?: string
+    keyHash?: string
+    endUser?: string
+    tag?: string
+  }
+  /** Nano-dollars in the present window. */
+  spend: bigint
 }
 
 export interface SkippedItem {

@@ -116,7 +116,7 @@ describeOnEachDatabase('import litellm: config.yaml', (server) => {
         name: 'claude',
         message: expect.stringContaining('google-vertex has no key here'),
       },
-      { kind: 'deployment', name: 'lost', message: 'the variable NOT_SET is not set; give --env' },
+      { kind: 'deployment', name: 'lost', message: 'not set: NOT_SET; give --env' },
       { kind: 'deployment', name: 'openai/*' },
       { kind: 'deployment', name: 'strange', message: 'there is no provider for the prefix "petals/"' },
       { kind: 'deployment', name: 'model_list.10', message: expect.stringContaining('model_name') },

@@ -57,7 +57,7 @@ export function readDeployment(
   { variables }: DeploymentContext,
 ): { deployment: Deployment } | { problem: string } {
   const { value: resolved, missing } = resolveVariables(value, variables)
-  if (missing.length > 0) return { problem: `the variable ${missing.join(', ')} is not set; give --env` }
+  if (missing.length > 0) return { problem: `not set: ${missing.join(', ')}; give --env` }
   const result = deploymentSchema.safeParse(resolved)
   if (result.success) return { deployment: result.data }
   const [issue] = flattenIssues(result.error)

@@ -10,7 +10,11 @@ import { resolveVariables } from './variables.ts'
 type Variables = Readonly<Record<string, string | undefined>>
 
 /** What a config.yaml declares, as models of this gateway. `given` are variables of the command. */
-export function translateConfig(gateway: Gateway, config: ConfigFile, given: Variables): ImportPlan {
+export function translateConfig(
+  gateway: Gateway,
+  config: ConfigFile,
+  given: Variables,
+): Omit<ImportPlan, 'accounts'> {
   const own = Object.entries(config.environment_variables).map(([name, value]) => [name, String(value)])
   const variables: Variables = { ...given, ...Object.fromEntries(own) }
   const accounts = new Accounts(gateway.catalog.providers, variables)
