@@ -12,6 +12,7 @@ import {
 } from './commands/command.ts'
 import { doctorCommand } from './commands/doctor/doctor.ts'
 import { scimCommand, signInCommand } from './commands/identity.ts'
+import { importCommand } from './commands/import.ts'
 import { keysCommand } from './commands/keys.ts'
 import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
 import { limitsCommand } from './commands/limits.ts'
@@ -65,6 +66,7 @@ program.addCommand(doctorCommand(printOutcome))
 program.addCommand(restartCommand(printOutcome))
 program.addCommand(signInCommand(run))
 program.addCommand(keysCommand(run))
+program.addCommand(importCommand(run))
 program.addCommand(organizationsCommand(run))
 program.addCommand(creditsCommand(run))
 program.addCommand(limitsCommand(run))

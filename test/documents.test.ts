@@ -45,7 +45,7 @@ describe('the documents', () => {
   })
 
   test('docs/README.md lists every page once; some folders have an index of their own', async () => {
-    const indexes = ['providers', 'destinations', 'coming-from']
+    const indexes = ['providers', 'destinations', 'coming-from', 'migrate']
     const patterns = ['*.md', 'formats/*.md', 'internals/*.md', ...indexes.map((name) => `${name}/README.md`)]
     const pages = patterns.flatMap((pattern) => [...new Glob(pattern).scanSync('docs')])
     expect((await linksOf('docs/README.md')).filter((target) => !target.startsWith('..')).sort()).toEqual(

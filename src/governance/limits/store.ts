@@ -49,6 +49,11 @@ export async function listLimitRowsById(db: Db, ids: readonly string[]): Promise
   return db.selectFrom('limits').selectAll().where('id', 'in', ids).execute()
 }
 
+/** Every declared limit of an organization. */
+export async function listLimitRows(db: Db, organizationId: string): Promise<LimitRow[]> {
+  return db.selectFrom('limits').selectAll().where('organization_id', '=', organizationId).execute()
+}
+
 /** The limits of an organization that headgate.yaml declares. */
 export async function listSettingsLimits(db: Db, organizationId: string): Promise<LimitRow[]> {
   return db

@@ -5,19 +5,19 @@ import { flattenIssues } from './validation-issues.ts'
 /** The message names the file, the line and the problem. */
 export class YamlError extends Error {}
 
-/** Parses YAML, expands `${NAME}` and validates the result. */
+/** Parses YAML, expands `${NAME}` unless there is no environment, and validates the result. */
 export function parseYaml<Shape extends z.ZodType>(
   text: string,
   file: string,
   schema: Shape,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Readonly<Record<string, string | undefined>> | null,
 ): z.output<Shape> {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const broken = document.errors[0] ?? document.warnings[0]
   if (broken)
     throw yamlError(file, broken.linePos?.[0].line, broken.message.split('\n')[0] ?? 'cannot be read')
-  expandVariables(document, file, lines, environment)
+  if (environment) expandVariables(document, file, lines, environment)
   const result = schema.safeParse(toPlainValue(document, file))
   if (result.success) return result.data
   const [problem] = flattenIssues(result.error)

@@ -1,18 +1,15 @@
 import { z } from 'zod'
 import { resolveCoveredWorkspaces, resolveReachableWorkspace } from '../../../access/reachable-workspace.ts'
 import { transact } from '../../../access/transact.ts'
-import type { ModelAliasRow } from '../../../catalog/aliases.ts'
 import { defineOperation } from '../../../http/operation.ts'
-import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
 import { assertWithinScope } from '../../../identity/permissions/grant.ts'
-import { newUuid } from '../../../platform/crypto/ids.ts'
-import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
+import { createAliasRow, validateExpiration } from './create.ts'
 import { aliasRecord, createBody, describeAlias, toAliasRecord, updateBody } from './record.ts'
 import { changeModels } from './split.ts'
-import { deleteAlias, insertAlias, listAliases, modelAliases, saveAlias } from './store.ts'
+import { deleteAlias, listAliases, modelAliases, saveAlias } from './store.ts'
 import { rejectUsedAlias, resolveRules } from './targets.ts'
 
 const tag = 'Model aliases'
@@ -63,9 +60,7 @@ const createModelAlias = defineOperation({
         ? null
         : (await resolveReachableWorkspace(gateway.db, context, body.workspace_id)).id
     assertWithinScope(scope, { workspaceId })
-    const now = isoNow(gateway.clock)
-    const row = await transact(context, async (tx, record) => {
-      await lockOrganization(tx, organizationId)
+    const row = await transact(context, (tx, record) => {
       const settings = {
         organization_id: organizationId,
         workspace_id: workspaceId,
@@ -74,13 +69,7 @@ const createModelAlias = defineOperation({
         expires_at: body.expires_at ?? null,
         replacement: body.replacement ?? null,
       }
-      validateExpiration(settings)
-      const rules = await resolveRules(tx, gateway.catalog, settings)
-      const created = { ...settings, id: newUuid(), rules, created_at: now, updated_at: now }
-      await insertAlias(tx, created)
-      await assertWithinCeiling(tx, gateway.settings.ceilings, 'model_aliases', organizationId)
-      record({ action: 'model_alias.create', ...describeAlias(created), after: created })
-      return created
+      return createAliasRow({ gateway, catalog: gateway.catalog, tx, record }, settings)
     })
     return { data: toAliasRecord(row) }
   },
@@ -161,11 +150,3 @@ export const modelAliasOperations = [
   updateModelAlias,
   deleteModelAlias,
 ]
-
-function validateExpiration({
-  expires_at,
-  replacement,
-}: Pick<ModelAliasRow, 'expires_at' | 'replacement'>): void {
-  if (replacement !== null && expires_at === null)
-    throw invalidFieldError('expires_at', 'is required with replacement')
-}

@@ -6,7 +6,7 @@ import { splitUnit } from '../../../catalog/split-schema.ts'
 import { isTagName, isTagValue, splitTag } from '../../../governance/tags/tag.ts'
 
 /** No colon, which separates suffixes, and no mark of a preset or of a rule. */
-const aliasName = z
+export const aliasName = z
   .string()
   .max(100)
   .regex(

@@ -33,10 +33,29 @@ export interface NewOverride {
   build: (existing: OverrideRow | undefined) => OverrideColumns
 }
 
-/** Creates or replaces several, all or none. */
-export function putOverrides(request: AuditedRequest, overrides: readonly NewOverride[]): Promise<void> {
+/** Creates or replaces several, all or none, in this node's catalog too before the response is sent; other nodes poll. */
+export async function putOverrides(
+  request: AuditedRequest,
+  overrides: readonly NewOverride[],
+): Promise<void> {
   const { gateway } = request
-  return changeCatalog(request, async (tx, rows, record) => {
+  const change = await transact(request, (tx, record) => writeOverrides({ gateway, tx, record }, overrides))
+  installOverrides(gateway, change)
+}
+
+/** An audited transaction. */
+interface OverrideChange {
+  gateway: Gateway
+  tx: Db
+  record: RecordEvent
+}
+
+/** Creates or replaces overrides in a transaction. Returns all of them, to be installed after the commit. */
+export function writeOverrides(
+  { gateway, tx, record }: OverrideChange,
+  overrides: readonly NewOverride[],
+): Promise<{ version: number; rows: OverrideRow[] }> {
+  return changeRows(tx, async (rows) => {
     const max = gateway.settings.ceilings.catalogue_edits
     let after = rows
     const changed: { row: OverrideRow; existing: OverrideRow | undefined }[] = []
@@ -66,33 +85,34 @@ export function putOverrides(request: AuditedRequest, overrides: readonly NewOve
   })
 }
 
-export function deleteOverride(request: AuditedRequest, name: OverrideKey): Promise<void> {
+/** In this node's catalog too before the response is sent; other nodes poll. */
+export async function deleteOverride(request: AuditedRequest, name: OverrideKey): Promise<void> {
   const { gateway } = request
-  return changeCatalog(request, async (tx, rows, record) => {
-    const existing = rows.find((row) => isSameOverride(row, name))
-    const after = rows.filter((row) => row !== existing)
-    if (!existing) throw gatewayError('not_found', 'There is no override to delete.')
-    rejectBrokenDependents(
-      after,
-      previewOverrides(gateway, rows).problems,
-      previewOverrides(gateway, after).problems,
-    )
-    await removeOverride(tx, name)
-    record({ ...describeOverride(name, 'delete'), before: existing })
-    return after
-  })
+  const change = await transact(request, (tx, record) =>
+    changeRows(tx, async (rows) => {
+      const existing = rows.find((row) => isSameOverride(row, name))
+      const after = rows.filter((row) => row !== existing)
+      if (!existing) throw gatewayError('not_found', 'There is no override to delete.')
+      rejectBrokenDependents(
+        after,
+        previewOverrides(gateway, rows).problems,
+        previewOverrides(gateway, after).problems,
+      )
+      await removeOverride(tx, name)
+      record({ ...describeOverride(name, 'delete'), before: existing })
+      return after
+    }),
+  )
+  installOverrides(gateway, change)
 }
 
-/** Changes the catalog of this node before the response is sent; other nodes pick the change up when they poll. */
-async function changeCatalog(
-  request: AuditedRequest,
-  work: (tx: Db, rows: OverrideRow[], record: RecordEvent) => Promise<OverrideRow[]>,
-): Promise<void> {
-  const change = await transact(request, async (tx, record) => {
-    const version = await incrementCatalogVersion(tx)
-    return { version, rows: await work(tx, await listOverrides(tx), record) }
-  })
-  installOverrides(request.gateway, change)
+/** Locks the overrides by their version first. */
+async function changeRows(
+  tx: Db,
+  change: (rows: OverrideRow[]) => Promise<OverrideRow[]>,
+): Promise<{ version: number; rows: OverrideRow[] }> {
+  const version = await incrementCatalogVersion(tx)
+  return { version, rows: await change(await listOverrides(tx)) }
 }
 
 /** The action and the target of an event. */

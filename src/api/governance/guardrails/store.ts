@@ -53,6 +53,20 @@ export async function tryLockGuardrail(
     .executeTakeFirst()
 }
 
+/** A guardrail of a workspace by its name. */
+export async function findGuardrailByName(
+  tx: Db,
+  workspaceId: string,
+  name: string,
+): Promise<GuardrailRow | undefined> {
+  return tx
+    .selectFrom('guardrails')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('name', '=', name)
+    .executeTakeFirst()
+}
+
 export interface NewGuardrail {
   id: string
   organizationId: string

@@ -1,0 +1,181 @@
+import { z } from 'zod'
+import { aliasName } from '../../../api/catalog/aliases/record.ts'
+import { declaredModel, tagOf } from '../../../catalog/declared-model.ts'
+import { flattenIssues } from '../../../platform/validation/validation-issues.ts'
+import type { CatalogPlan, PlannedModel, SkippedItem } from '../import-plan.ts'
+import type { ModelInfo } from './config-file.ts'
+import {
+  type DeploymentContext,
+  readDeployment,
+  type TranslatedDeployment,
+  toTimeout,
+  translateDeployment,
+} from './deployment.ts'
+
+/** The models that requests can name, and what they are here. */
+export interface ModelGroups extends Pick<CatalogPlan, 'models' | 'known' | 'aliases'> {
+  /** The id of the model that a name of `model_list` reaches. */
+  idOf: Map<string, string>
+  skipped: SkippedItem[]
+}
+
+/** Settings of the router that every model has which the import creates. */
+export interface GroupDefaults {
+  timeout?: number | undefined
+  stream_timeout?: number | undefined
+  num_retries?: number | undefined
+}
+
+/** The author of models whose names have none. */
+const author = 'litellm'
+
+const namedEntry = z.object({ model_name: z.string() })
+
+/** Deployments with one name are endpoints of one model. */
+export function translateModelList(
+  list: readonly unknown[],
+  context: DeploymentContext,
+  defaults: GroupDefaults,
+): ModelGroups {
+  const groups: ModelGroups = { models: [], known: [], aliases: [], idOf: new Map(), skipped: [] }
+  const deployments = new Map<string, TranslatedDeployment[]>()
+  for (const [index, entry] of list.entries()) {
+    const name = namedEntry.safeParse(entry).data?.model_name ?? `model_list.${index}`
+    const skip = (reason: string) => groups.skipped.push({ kind: 'deployment', name, reason })
+    if (name.includes('*')) {
+      skip('a pattern; set `wildcards` of the provider: docs/catalog.md')
+      continue
+    }
+    const read = readDeployment(entry, context)
+    const translated = 'problem' in read ? read : translateDeployment(read.deployment, context)
+    if ('problem' in translated) {
+      skip(translated.problem)
+      continue
+    }
+    for (const field of translated.dropped)
+      groups.skipped.push({ kind: 'setting', name: `${name} ${field}`, reason: droppedReasons[field] ?? '' })
+    deployments.set(name, [...(deployments.get(name) ?? []), translated])
+  }
+  for (const [name, members] of deployments) addGroup(groups, name, members, context, defaults)
+  return groups
+}
+
+const droppedReasons: Readonly<Record<string, string>> = {
+  weight: 'weights divide requests among models, as `targets` of a model alias: docs/model-aliases.md',
+  order: 'set `provider.order` in requests or presets: docs/routing.md',
+}
+
+function addGroup(
+  groups: ModelGroups,
+  name: string,
+  members: readonly TranslatedDeployment[],
+  { models }: DeploymentContext,
+  defaults: GroupDefaults,
+): void {
+  const isAliasable = aliasName.safeParse(name).success
+  const [first] = members
+  const knownId = first?.known?.model.id
+  // Its endpoints are those of the catalog, so its prices follow the catalog.
+  const isKnown = members.every(({ isBuiltIn, known }) => isBuiltIn && known?.model.id === knownId)
+  const existing = models.resolve(name)
+  if (isKnown && knownId !== undefined && (isAliasable || existing === knownId)) {
+    groups.idOf.set(name, knownId)
+    if (existing === knownId) groups.known.push({ name, id: knownId })
+    else groups.aliases.push({ name, models: [knownId] })
+    return
+  }
+  const isId = declaredModel.shape.id.safeParse(name).success && existing === undefined
+  const id = isId ? name : `${author}/${toSlug(name)}`
+  if (groups.models.some((model) => model.id === id)) {
+    groups.skipped.push({ kind: 'model', name, reason: `another name would also be ${id}` })
+    return
+  }
+  const fields = describeModel(name, members, defaults)
+  const needsAlias = !isId && isAliasable
+  const model = { id, fields: { ...fields, ...(!isId && !isAliasable && { aliases: [name] }) } }
+  const result = declaredModel.safeParse({ id, ...model.fields })
+  if (!result.success) {
+    const [issue] = flattenIssues(result.error)
+    groups.skipped.push({
+      kind: 'model',
+      name,
+      reason: `${issue?.path.join('.') ?? id}: ${issue?.message ?? 'is not valid'}`,
+    })
+    return
+  }
+  groups.models.push(model)
+  groups.idOf.set(name, id)
+  if (needsAlias) groups.aliases.push({ name, models: [id] })
+}
+
+/** Letters, digits, dots, dashes and underscores, beginning with a letter or digit. */
+function toSlug(name: string): string {
+  const slug = name.replaceAll(/[^\w.-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '')
+  return slug === '' ? 'model' : slug
+}
+
+function describeModel(
+  name: string,
+  members: readonly TranslatedDeployment[],
+  { timeout, stream_timeout, num_retries }: GroupDefaults,
+): PlannedModel['fields'] {
+  const times = toTimeout(timeout, stream_timeout)
+  return {
+    name,
+    ...describeTraits(members),
+    ...(times && { timeout: times }),
+    ...(num_retries !== undefined && { retry: { max_retries: Math.min(Math.floor(num_retries), 5) } }),
+    endpoints: separateTags(members.map(({ endpoint }) => endpoint)),
+  }
+}
+
+/** What the model can do: as model_info says, or else as the catalog knows of the first deployment. */
+function describeTraits(
+  members: readonly TranslatedDeployment[],
+): Omit<PlannedModel['fields'], 'name' | 'endpoints'> {
+  const known = members.find((member) => member.known)?.known?.model
+  const [first] = members
+  const info: ModelInfo = first?.info ?? {}
+  const outputs = first?.outputs
+  const context = info.max_input_tokens ?? info.max_tokens ?? known?.context_length
+  const inputs = info.supports_vision ? (['text', 'image'] as const) : known?.input_modalities
+  return {
+    ...(context && { context_length: context }),
+    ...(inputs && { input_modalities: [...inputs] }),
+    ...((outputs ?? known) && { output_modalities: outputs ?? known?.output_modalities }),
+    ...(known?.supported_parameters && { supported_parameters: known.supported_parameters }),
+    ...(!known?.supported_parameters &&
+      info.supports_function_calling && { supported_parameters: toolParameters }),
+    ...(known?.reasoning && { reasoning: known.reasoning }),
+    ...(known && { tokenizer: known.tokenizer }),
+  }
+}
+
+const toolParameters: PlannedModel['fields']['supported_parameters'] = [
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'stop',
+  'frequency_penalty',
+  'presence_penalty',
+  'seed',
+  'response_format',
+  'tools',
+  'tool_choice',
+]
+
+type EndpointInput = PlannedModel['fields']['endpoints'][number]
+
+/** Gives a second endpoint of a provider a variant; two that are the same are one. */
+function separateTags(endpoints: readonly EndpointInput[]): EndpointInput[] {
+  const byTag = new Map<string, EndpointInput>()
+  for (const endpoint of endpoints) {
+    const same = byTag.get(tagOf(endpoint))
+    if (!same) byTag.set(tagOf(endpoint), endpoint)
+    else if (same.upstream_model !== endpoint.upstream_model) {
+      const variant = toSlug(endpoint.upstream_model).toLowerCase()
+      byTag.set(tagOf({ ...endpoint, variant }), { ...endpoint, variant })
+    }
+  }
+  return [...byTag.values()]
+}
