@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Locator, Page } from 'playwright-core'
 import { describeInChromium } from '../support/chromium.ts'
 import { insertGeneration } from '../support/generations.ts'
-import { startTestServer, type TestServer } from '../support/harness.ts'
+import { createSessionCaller, startTestServer, type TestServer } from '../support/harness.ts'
 import { Person } from './person.ts'
 
 const hourMs = 3_600_000
@@ -151,13 +151,37 @@ describeInChromium('Activity as a dashboard', (chromium) => {
     const page = await arrive('/activity?group=none')
     const changes = page.getByRole('region', { name: 'Changes in this period' })
     await changes.getByRole('link', { name: /created guardrail No secrets/ }).waitFor()
-    expect(
-      await page.getByRole('region', { name: 'Spend', exact: true }).locator('[data-mark]').count(),
-    ).toBe(2)
+    const marks = page.getByRole('region', { name: 'Spend', exact: true }).locator('[data-mark]')
+    await marks.nth(1).waitFor()
+    expect(await marks.count()).toBe(2)
     await changes.getByRole('link', { name: /deleted API key Old key/ }).click()
     await page.waitForURL(/\/audit\?/)
     await page.getByRole('button', { name: /^Details: .* deleted API key Old key/ }).waitFor()
     expect(await page.getByRole('button', { name: /^Details: / }).count()).toBe(1)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('a dashboard is saved, shared, and opened by a colleague with its choices', async () => {
+    const page = await arrive('/activity?group=workspace&period=day&latency=p50')
+    await page.getByRole('switch', { name: 'Compare with the period before' }).click()
+    const spend = page.getByRole('region', { name: 'Spend', exact: true })
+    await spend.getByText(/▼ -\d/).waitFor()
+    await page.getByRole('button', { name: 'Views', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Save as a new view…' }).click()
+    await page.getByLabel('Name').fill('Teams today')
+    await page.getByRole('radio', { name: 'Everyone in the organization' }).check()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('button', { name: 'Teams today', exact: true }).waitFor()
+
+    const colleague = await createSessionCaller(server, { role: 'org:admin' })
+    const other = await Person.arrive(server, chromium())
+    await other.signIn(colleague.member.id)
+    await other.open('/activity')
+    await other.page.getByRole('button', { name: 'Views', exact: true }).click()
+    await other.page.getByRole('menuitem', { name: 'Teams today' }).click()
+    await other.page.getByRole('slider', { name: 'Latency by workspace over time' }).waitFor()
+    await other.page.getByRole('group', { name: 'Legend' }).getByText('Period before, in all').waitFor()
+    expect(new URL(other.page.url()).search).toContain('latency=p50')
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 })

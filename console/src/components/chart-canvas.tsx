@@ -191,7 +191,7 @@ function isWhole(value: number | null): boolean {
 }
 
 function optionsOf(
-  { bucketMs, series, kind, format }: ChartData,
+  { bucketMs, series, kind, format, formatAxis = format }: ChartData,
   ink: Ink,
   canZoom: boolean,
 ): Omit<uPlot.Options, 'width' | 'height' | 'series'> {
@@ -214,13 +214,14 @@ function optionsOf(
       {
         ...ink,
         space: 90,
+        size: 34,
         values: (_, splits, __, ___, step) =>
           splits.map((seconds) => formatBucket(seconds * 1000, bucketMs, step * 1000)),
       },
       {
         ...ink,
         size: 70,
-        values: (_, splits) => splits.map(format),
+        values: (_, splits) => splits.map(formatAxis),
         ...(series.every(({ values }) => values.every(isWhole)) && { incrs: wholeSteps }),
       },
     ],

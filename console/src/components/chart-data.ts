@@ -17,4 +17,6 @@ export interface ChartData {
   /** Bars are stacked. */
   kind: 'bars' | 'lines'
   format: (value: number) => string
+  /** Labels of the axis, if there is no room for the unit. */
+  formatAxis?: ((value: number) => string) | undefined
 }

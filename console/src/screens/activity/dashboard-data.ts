@@ -79,6 +79,7 @@ function buildDashboard(
       series,
       kind: metric.isAdditive ? view.chart : 'lines',
       format: metric.format,
+      formatAxis: metric.formatAxis,
     }
     return { definition, name, data }
   })

@@ -8,6 +8,8 @@ export interface Metric {
   label: string
   field: ApiMetric
   format: (value: number) => string
+  /** Labels of an axis, if there is no room for the unit. */
+  formatAxis?: (value: number) => string
   /** Whether the values of groups add up to that of all. */
   isAdditive: boolean
   /** Only for ranges of at most 31 days. */
@@ -38,6 +40,7 @@ export const metrics = {
     label: 'Throughput',
     field: 'p50_throughput',
     format: (value) => `${formatCompact(value)} tokens/s`,
+    formatAxis: formatCompact,
   },
 } satisfies Record<string, Metric>
 
