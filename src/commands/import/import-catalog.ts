@@ -44,12 +44,7 @@ export async function importCatalog(input: ImportTransaction, plan: CatalogPlan)
   })
   const findModel = (id: string) => declared.get(id)?.model
   const steps = [
-    ...plan.providers.map(({ slug, fields }): Step => {
-      const isStored = gateway.overrides.rows.some(({ kind, name }) => kind === 'provider' && name === slug)
-      const isDeclared = gateway.settings.providers.some((provider) => provider.slug === slug)
-      if (isStored || isDeclared) return existing('provider', slug)
-      return created('provider', slug, [newProviderOverride(gateway, slug, fields)])
-    }),
+    ...plan.providers.map((provider) => importProvider(gateway, provider)),
     ...plan.known.map(({ name, id }) => existing('model', name, name === id ? null : `is ${id}`)),
     ...plan.models.flatMap((model) => importModel(model, findModel(model.id))),
     ...plan.fallbacks.map(({ model, fallbacks }) => importFallbacks(model, fallbacks, findModel(model))),
@@ -70,6 +65,15 @@ function created(kind: string, name: string, overrides: NewOverride[]): Step {
 
 function existing(kind: string, name: string, message: string | null = null): Step {
   return { outcome: { kind, name, outcome: 'existing', message }, overrides: [] }
+}
+
+function importProvider(gateway: Gateway, { slug, fields }: CatalogPlan['providers'][number]): Step {
+  const row = gateway.overrides.rows.find(({ kind, name }) => kind === 'provider' && name === slug)
+  const isDeclared = gateway.settings.providers.some((provider) => provider.slug === slug)
+  if (!row && !isDeclared) return created('provider', slug, [newProviderOverride(gateway, slug, fields)])
+  const present = gateway.catalog.providers.find((provider) => provider.slug === slug)?.wildcards ?? []
+  const missing = fields.wildcards?.filter((pattern) => !present.includes(pattern)) ?? []
+  return existing('provider', slug, missing.length > 0 ? `add ${missing.join(', ')} to its wildcards` : null)
 }
 
 function importModel({ id, fields }: PlannedModel, known: DeclaredModel | undefined): Step[] {

@@ -38,6 +38,13 @@ export class Accounts {
     return [...this.#planned].map(([slug, { fields }]) => ({ slug, fields }))
   }
 
+  /** Lets requests name any model of an account that the pattern matches. */
+  addWildcard(slug: string, pattern: string): void {
+    const planned = this.#planned.get(slug) ?? { fields: {}, identity: '' }
+    const wildcards = [...new Set([...(planned.fields.wildcards ?? []), pattern])]
+    this.#planned.set(slug, { ...planned, fields: { ...planned.fields, wildcards } })
+  }
+
   find({ vendor, apiKey, apiBase = vendor.defaultBase }: AccountRequest): Account {
     const builtIn = vendor.slug === null ? undefined : this.#providers.get(vendor.slug)
     if (apiKey !== undefined && !printablePattern.test(apiKey))

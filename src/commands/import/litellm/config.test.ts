@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeOnEachDatabase } from '../../../../test/support/harness.ts'
+import { startUpstream } from '../../../../test/support/upstream.ts'
 import type { CommandResult } from '../../command.ts'
 import type { ItemOutcome } from '../import-plan.ts'
 import { importLiteLlmCommand } from './command.ts'
@@ -46,6 +47,10 @@ model_list:
     litellm_params: { model: openai/gpt-4o, api_key: os.environ/NOT_SET }
   - model_name: "openai/*"
     litellm_params: { model: "openai/*" }
+  - model_name: "*"
+    litellm_params: { model: "*" }
+  - model_name: groq/*
+    litellm_params: { model: groq/*, api_key: gsk-first-0123456789 }
   - model_name: strange
     litellm_params: { model: petals/x }
   - litellm_params: {}
@@ -82,7 +87,7 @@ describeOnEachDatabase('import litellm: config.yaml', (server) => {
   }
   const listNames = ({ value }: ImportResult, outcome: ItemOutcome['outcome']) =>
     value.items.filter((item) => item.outcome === outcome).map(({ kind, name }) => `${kind} ${name}`)
-  const secrets = /sk-open|sk-ant-first|azure-secret|sk-second|gpu-secret|sk-master/
+  const secrets = /sk-open|sk-ant-first|azure-secret|sk-second|gsk-first|gpu-secret|sk-master/
 
   test('a plan changes nothing; then models, aliases and fallbacks are imported once', async () => {
     const file = write('config.yaml', config)
@@ -99,6 +104,7 @@ describeOnEachDatabase('import litellm: config.yaml', (server) => {
       expect.stringMatching(/^provider openai-[0-9a-f]{6}$/),
       'provider hosted-vllm-10.0.0.5-8000',
       'provider openai-like-127.0.0.1-9000',
+      'provider groq',
       'model litellm/claude',
       'model litellm/pool',
       'model litellm/local-qwen3-8b',
@@ -117,9 +123,9 @@ describeOnEachDatabase('import litellm: config.yaml', (server) => {
         message: expect.stringContaining('google-vertex has no key here'),
       },
       { kind: 'deployment', name: 'lost', message: 'not set: NOT_SET; give --env' },
-      { kind: 'deployment', name: 'openai/*' },
+      { kind: 'deployment', name: '*', message: expect.stringContaining('such as openai/*') },
       { kind: 'deployment', name: 'strange', message: 'there is no provider for the prefix "petals/"' },
-      { kind: 'deployment', name: 'model_list.10', message: expect.stringContaining('model_name') },
+      { kind: 'deployment', name: 'model_list.12', message: expect.stringContaining('model_name') },
       { kind: 'alias', name: 'none', message: 'nowhere is not imported' },
       { kind: 'fallbacks', name: 'nobody', message: 'the model is not imported' },
       { kind: 'fallbacks', name: 'pool', message: 'nobody is not imported' },
@@ -167,6 +173,8 @@ describeOnEachDatabase('import litellm: config.yaml', (server) => {
       output_modalities: ['embeddings'],
       endpoints: [{ dialects: ['embeddings'] }],
     })
+    const { wildcards } = (await server().call('GET', '/catalogue/providers/openai')).body.data.in_force
+    expect(wildcards).toEqual(['openai/*'])
     const azure = (await server().call('GET', '/catalogue/providers/azure-acme-eu')).body.data
     expect(azure.in_force).toMatchObject({
       base_url: 'https://acme-eu.openai.azure.com/openai/v1',
@@ -193,6 +201,42 @@ describeOnEachDatabase('import litellm: config.yaml', (server) => {
       'created endpoint litellm/pool ollama-10.0.0.9-11434',
       'existing alias pool',
     ])
+  })
+
+  test('requests reach the servers by the names that clients use, and fall back as before', async () => {
+    const [first, second] = await Promise.all([startUpstream(), startUpstream()])
+    const text = `
+model_list:
+  - model_name: chat
+    litellm_params: { model: hosted_vllm/first, api_base: ${first.url}/v1, api_key: first-key-0123456789 }
+    model_info: { input_cost_per_token: 0.000001, output_cost_per_token: 0.000002 }
+  - model_name: backup
+    litellm_params: { model: openai_like/second, api_base: ${second.url}/v1 }
+    model_info: { input_cost_per_token: 0.000001, output_cost_per_token: 0.000002 }
+  - model_name: any/*
+    litellm_params: { model: openai_like/*, api_base: ${second.url}/v1 }
+router_settings:
+  model_group_alias: { short: chat }
+litellm_settings:
+  num_retries: 0
+  fallbacks: [{ chat: [backup] }]
+`
+    const { value } = await run(write('servers.yaml', text), '--apply')
+    expect(value).toMatchObject({ skipped: 0 })
+    const ask = async (model: string) => {
+      const body = { model, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 }
+      return server().call('POST', '/chat/completions', { key: server().own.inferenceKey, body })
+    }
+    for (const name of ['chat', 'short']) expect((await ask(name)).status).toBe(200)
+    expect(first.requests.map(({ json, headers }) => [json.model, headers.authorization])).toEqual([
+      ['first', 'Bearer first-key-0123456789'],
+      ['first', 'Bearer first-key-0123456789'],
+    ])
+    first.setDefault({ status: 500, json: { error: { message: 'broken' } } })
+    expect((await ask('chat')).body).toMatchObject({ model: 'litellm/backup' })
+    expect((await ask('any/model:7b')).status).toBe(200)
+    expect(second.requests.map(({ json }) => json.model)).toEqual(['second', 'model:7b'])
+    await Promise.all([first.stop(), second.stop()])
   })
 
   test('what cannot be read is said', async () => {

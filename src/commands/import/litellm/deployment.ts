@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import type { declaredEndpoint } from '../../../catalog/declared-model.ts'
+import { providerOverride } from '../../../catalog/override-schema.ts'
 import type { OutputModality, WireFormatName } from '../../../formats/vocabulary.ts'
 import { flattenIssues } from '../../../platform/validation/validation-issues.ts'
-import type { Accounts } from './accounts.ts'
+import type { Account, Accounts } from './accounts.ts'
 import { type Deployment, deploymentSchema, type ModelInfo } from './config-file.ts'
 import type { KnownModel, KnownModels } from './known-models.ts'
 import { resolveVariables } from './variables.ts'
@@ -71,16 +72,11 @@ export function translateDeployment(
   const info: ModelInfo = model_info ?? {}
   const task = info.mode === undefined ? undefined : tasks[info.mode]
   if (task === null) return { problem: `${info.mode} is not offered here` }
-  const { credentials, accounts, models } = context
+  const { models } = context
   const target = resolveTarget(params, context)
   if ('problem' in target) return target
   const { vendor, upstream } = target
-  const stored = credentials.get(params.litellm_credential_name ?? '')
-  const account = accounts.find({
-    vendor,
-    apiKey: params.api_key ?? stored?.api_key,
-    apiBase: params.api_base ?? params.base_url ?? stored?.api_base,
-  })
+  const account = findAccount(params, vendor, context)
   if ('problem' in account) return account
   const base = info.base_model?.slice(info.base_model.indexOf('/') + 1)
   const known = vendor.slug ? models.findUpstream(vendor.slug, base ?? upstream) : undefined
@@ -103,6 +99,33 @@ export function translateDeployment(
     isBuiltIn: isBuiltIn && ownPricing === undefined && !hasPolicy(params),
     dropped: (['weight', 'order'] as const).filter((name) => params[name] !== undefined),
   }
+}
+
+/** Names such as `openai/*` become a pattern of the provider. Returns why one does not. */
+export function translateWildcard(
+  { model_name, litellm_params: params }: Deployment,
+  context: DeploymentContext,
+): string | null {
+  const target = params.model === '*' ? null : resolveTarget(params, context)
+  if (target === null) return 'one pattern for all providers; name those of each, such as openai/*'
+  if ('problem' in target) return target.problem
+  const isPattern = providerOverride.shape.wildcards.safeParse([model_name]).success
+  // The provider gets what follows the last slash of the pattern.
+  if (!isPattern || model_name.slice(model_name.lastIndexOf('/') + 1) !== target.upstream)
+    return 'the name and the model of the pattern differ; set `wildcards` of the provider: docs/catalog.md'
+  const account = findAccount(params, target.vendor, context)
+  if ('problem' in account) return account.problem
+  context.accounts.addWildcard(account.slug, model_name)
+  return null
+}
+
+function findAccount(params: Params, vendor: Vendor, { accounts, credentials }: DeploymentContext): Account {
+  const stored = credentials.get(params.litellm_credential_name ?? '')
+  return accounts.find({
+    vendor,
+    apiKey: params.api_key ?? stored?.api_key,
+    apiBase: params.api_base ?? params.base_url ?? stored?.api_base,
+  })
 }
 
 function resolveTarget(

@@ -10,6 +10,7 @@ import {
   type TranslatedDeployment,
   toTimeout,
   translateDeployment,
+  translateWildcard,
 } from './deployment.ts'
 
 /** The models that requests can name, and what they are here. */
@@ -42,11 +43,12 @@ export function translateModelList(
   for (const [index, entry] of list.entries()) {
     const name = namedEntry.safeParse(entry).data?.model_name ?? `model_list.${index}`
     const skip = (reason: string) => groups.skipped.push({ kind: 'deployment', name, reason })
-    if (name.includes('*')) {
-      skip('a pattern; set `wildcards` of the provider: docs/catalog.md')
+    const read = readDeployment(entry, context)
+    if ('deployment' in read && name.includes('*')) {
+      const problem = translateWildcard(read.deployment, context)
+      if (problem !== null) skip(problem)
       continue
     }
-    const read = readDeployment(entry, context)
     const translated = 'problem' in read ? read : translateDeployment(read.deployment, context)
     if ('problem' in translated) {
       skip(translated.problem)

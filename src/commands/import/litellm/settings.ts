@@ -25,7 +25,7 @@ function findSetting({ router_settings, litellm_settings }: ConfigFile, name: st
 }
 
 export function readDefaults(config: ConfigFile): GroupDefaults {
-  const number = z.coerce.number().positive().optional().catch(undefined)
+  const number = z.coerce.number().nonnegative().optional().catch(undefined)
   const read = (...candidates: string[]) =>
     number.parse(candidates.map((name) => findSetting(config, name)).find((value) => value != null))
   return {
