@@ -23,6 +23,14 @@ export const shortcutGroups: ShortcutGroup[] = [
     ],
   },
   {
+    label: 'Histogram of requests',
+    shortcuts: [
+      { keys: ['←', '→'], effect: 'Choose the bar before or after' },
+      { keys: ['Shift+←', 'Shift+→'], effect: 'Extend the choice' },
+      { keys: ['Enter'], effect: 'Show only the chosen period' },
+    ],
+  },
+  {
     label: 'Request',
     shortcuts: [
       { keys: ['J'], effect: 'Next request of the list' },

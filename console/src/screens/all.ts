@@ -19,7 +19,7 @@ import { playgroundRoute } from './playground/route.ts'
 import { presetRoute, presetsRoute } from './presets/route.ts'
 import { providerRoute, providersRoute } from './providers/route.ts'
 import { operationRoute, referenceRoute } from './reference/route.ts'
-import { requestRoute } from './request/route.ts'
+import { compareRequestsRoute, requestRoute } from './request/route.ts'
 import { requestsRoute } from './requests/route.ts'
 import { rolesRoute } from './roles/route.ts'
 import { routingRoute, routingRulesRoute } from './routing/route.ts'
@@ -40,6 +40,7 @@ export const screenRoutes = [
   providerRoute,
   requestsRoute,
   requestRoute,
+  compareRequestsRoute,
   sessionRoute,
   endUsersRoute,
   endUserRoute,

@@ -9,7 +9,7 @@ import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { PlainText, RichText } from '../../components/rich-text.tsx'
 import { formatCount } from '../../format/number.ts'
-import { messagesOf } from './repeat.ts'
+import { type ShownText, textsOf } from './texts.ts'
 
 type Content = Schemas['GenerationContent']
 
@@ -102,26 +102,6 @@ function Texts({ content, isFormatted }: TextsProps) {
 const messageStep = 50
 /** Characters of a message that are shown at first. */
 const maxLength = 20_000
-
-interface ShownText {
-  role: string
-  text: string
-  isCode?: boolean
-}
-
-function textsOf({ input, output, error }: Content): ShownText[] {
-  return [
-    ...messagesOf(input),
-    ...(output.reasoning ? [{ role: 'reasoning', text: output.reasoning }] : []),
-    ...(output.completion !== null ? [{ role: 'reply', text: output.completion }] : []),
-    ...output.tool_calls.map((call) => ({
-      role: `tool call ${call.name}`,
-      text: call.arguments,
-      isCode: true,
-    })),
-    ...(error?.message ? [{ role: 'error', text: error.message }] : []),
-  ]
-}
 
 function Message({ message, isFormatted }: { message: ShownText; isFormatted: boolean }) {
   const [isWhole, setWhole] = useState(false)

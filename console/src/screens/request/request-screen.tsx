@@ -4,12 +4,14 @@ import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
-import { api } from '../../api/client.ts'
+import { api, type Schemas } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { ButtonLink } from '../../components/button-link.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { CompareDialog } from './compare-dialog.tsx'
 import { ContentView } from './content-view.tsx'
 import { ExplanationView } from './explanation-view.tsx'
 import { Failure } from './failure.tsx'
@@ -56,23 +58,11 @@ function RequestScreen() {
       )}
       actions={
         request && (
-          <>
-            {content.data && (
-              <RequestActions
-                request={request}
-                content={content.data.data}
-                onRepeat={(next) => void navigate({ to: '/requests/$id', params: { id: next } })}
-              />
-            )}
-            <ButtonLink
-              to="/requests"
-              search={similarSearch(request)}
-              title="Same model, key, status and error"
-            >
-              Requests like this
-            </ButtonLink>
-            <CopyLink id={id} />
-          </>
+          <HeaderActions
+            request={request}
+            content={content.data?.data}
+            onRepeat={(next) => void navigate({ to: '/requests/$id', params: { id: next } })}
+          />
         )
       }
     >
@@ -103,6 +93,28 @@ function RequestScreen() {
         )}
       </Stack>
     </Page>
+  )
+}
+
+interface HeaderActionsProps {
+  request: Schemas['LoggedRequest']
+  /** Undefined until it is shown. */
+  content: Schemas['GenerationContent'] | undefined
+  onRepeat: (id: string) => void
+}
+
+function HeaderActions({ request, content, onRepeat }: HeaderActionsProps) {
+  return (
+    <>
+      {content && <RequestActions request={request} content={content} onRepeat={onRepeat} />}
+      <ButtonLink to="/requests" search={similarSearch(request)} title="Same model, key, status and error">
+        Requests like this
+      </ButtonLink>
+      <DialogButton label="Compare" variant="default">
+        {(close) => <CompareDialog request={request} onClose={close} />}
+      </DialogButton>
+      <CopyLink id={request.id} />
+    </>
   )
 }
 

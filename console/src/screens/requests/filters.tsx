@@ -12,6 +12,7 @@ import {
   type RequestSearch,
   readSearch,
   statuses,
+  withoutRange,
 } from './search.ts'
 
 const statusChoices = [...statuses, { value: 'error', label: 'failed or refused' }]
@@ -52,8 +53,7 @@ export function Filters({ search, onChange }: FiltersProps) {
         data={Object.keys(periods)}
         value={hasOwnRange(search) ? '' : (period ?? defaultPeriod)}
         onChange={(next) => {
-          const { from: _from, to: _to, ...others } = search
-          onChange({ ...others, period: next as Period })
+          onChange({ ...withoutRange(search), period: next as Period })
         }}
       />
       <Select

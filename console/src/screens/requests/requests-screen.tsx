@@ -2,7 +2,7 @@ import { Alert, Button, Group, Stack, Switch, Text } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { type ComponentProps, useMemo, useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
@@ -21,7 +21,7 @@ import { Filters } from './filters.tsx'
 import { bucketsOf, histogramQuery } from './histogram.ts'
 import { HistogramView } from './histogram-view.tsx'
 import { RequestTable } from './request-table.tsx'
-import { filterNames, queryOf, type RequestSearch } from './search.ts'
+import { filterNames, hasOwnRange, queryOf, type RequestSearch, withoutRange } from './search.ts'
 import { useLiveTail } from './use-live-tail.ts'
 import { type ListQuery, pageSize, useRequests } from './use-requests.ts'
 
@@ -52,7 +52,7 @@ function RequestsScreen() {
     <Page
       title="Requests"
       scope="listed"
-      description="Every request to a model, newest first, with those that were refused. Open one to see why it was routed, priced or refused so."
+      description="Every request to a model, newest first, with those that were refused. Open one to see why it was routed, priced or refused."
       calls={calls}
       actions={
         <>
@@ -63,7 +63,14 @@ function RequestsScreen() {
     >
       <Stack gap="sm">
         <Filters search={chosen} onChange={setSearch} />
-        {search.text === undefined && search.id === undefined && <Histogram search={search} now={now} />}
+        {search.text === undefined && search.id === undefined && (
+          <Histogram
+            search={search}
+            now={now}
+            onZoom={(period) => setSearch({ ...chosen, ...period })}
+            onReset={hasOwnRange(chosen) ? () => setSearch(withoutRange(chosen)) : null}
+          />
+        )}
         <ContentNote workspaceId={search.workspace_id} />
         <RequestList
           query={query}
@@ -81,11 +88,16 @@ function histogramOptions(search: RequestSearch, now: number) {
   })
 }
 
-function Histogram({ search, now }: { search: RequestSearch; now: number }) {
+interface HistogramProps extends Pick<ComponentProps<typeof HistogramView>, 'onZoom' | 'onReset'> {
+  search: RequestSearch
+  now: number
+}
+
+function Histogram({ search, now, ...zoom }: HistogramProps) {
   const query = useQuery(histogramOptions(search, now))
   return (
     <QueryView query={query}>
-      {(reply) => <HistogramView buckets={bucketsOf(reply)} searchedTo={reply.searched_to} />}
+      {(reply) => <HistogramView buckets={bucketsOf(reply)} searchedTo={reply.searched_to} {...zoom} />}
     </QueryView>
   )
 }

@@ -102,6 +102,10 @@ export function hasOwnRange({ from, to }: RequestSearch): boolean {
   return from !== undefined || to !== undefined
 }
 
+export function withoutRange({ from: _from, to: _to, ...others }: RequestSearch): RequestSearch {
+  return others
+}
+
 /** The parameters of `GET /generations`. */
 export function queryOf({ period = defaultPeriod, ...filters }: RequestSearch, now: number) {
   if (hasOwnRange(filters)) {
