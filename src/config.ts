@@ -67,7 +67,7 @@ export const ownVariables: readonly string[] = [
   'HEADGATE_WORKERS',
 ]
 
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
 const otlpProtocols = ['http/protobuf', 'http/json'] as const

@@ -25,6 +25,7 @@ import { liveness, type OrphanOutcome } from './ledger/recovery.ts'
 import { RepeatedTask, type RunResult } from './platform/concurrency/repeated-task.ts'
 import { isPostgres, listenToChanges, readDatabaseTime } from './platform/db/db.ts'
 import { maintainMonths } from './platform/db/monthly/maintenance.ts'
+import { subsystemLog } from './platform/logging/subsystem-log.ts'
 import { usdFromNanos } from './platform/money/money.ts'
 import { rootCauseMessage } from './platform/root-cause.ts'
 import { isoNow, RemoteClock } from './platform/time/clock.ts'
@@ -200,7 +201,7 @@ function createFailureLog({ log }: Gateway, job: string): (err: unknown) => void
   let loggedAt = Number.NEGATIVE_INFINITY
   return (err) => {
     if (performance.now() - loggedAt <= failureLogIntervalMs) return
-    log.warn({ err, job }, 'job failed')
+    subsystemLog(log, 'jobs').warn({ err, job }, 'job failed')
     loggedAt = performance.now()
   }
 }
@@ -222,7 +223,10 @@ export async function exportToClickHouse(gateway: Gateway): Promise<RunResult> {
   if (!clickhouse) return 'idle'
   const { outcome, problem } = await rollUps.exportGenerations(clock.now(), node.id)
   if (problem !== null && clickhouse.status.problem !== problem)
-    log.warn({ problem }, 'generations not sent to ClickHouse; they stay queued in the database')
+    subsystemLog(log, 'jobs').warn(
+      { problem },
+      'generations not sent to ClickHouse; they stay queued in the database',
+    )
   if (outcome !== 'other node') clickhouse.recordExport(problem)
   return 'busy'
 }
@@ -283,7 +287,7 @@ export async function sendHeartbeat({ db, node, clock, config }: Gateway): Promi
 export async function settleOrphanedHolds(gateway: Gateway): Promise<RunResult> {
   const { db, ledger, node, clock, log } = gateway
   const taken = (await ledger.takeOverLeases()) ?? 0
-  if (taken > 0) log.warn({ nodes: taken }, 'leases of dead nodes taken over')
+  if (taken > 0) subsystemLog(log, 'jobs').warn({ nodes: taken }, 'leases of dead nodes taken over')
   const outcome = await node.settleOrphans(db, ledger, isoNow(clock), (generation) =>
     buildDetachedStatements(gateway, generation, {
       input: null,
@@ -301,12 +305,15 @@ const maxUnrecoveredLogged = 20
 export function reportOrphans({ log, metrics }: Gateway, { settled, unrecovered }: OrphanOutcome): void {
   metrics.recordInterrupted('settled', settled)
   metrics.recordInterrupted('unrecovered', unrecovered.length)
-  if (settled > 0) log.warn({ settled }, 'orphaned holds settled')
+  if (settled > 0) subsystemLog(log, 'jobs').warn({ settled }, 'orphaned holds settled')
   if (unrecovered.length === 0) return
   for (const { id, failure, held, cause } of unrecovered.slice(0, maxUnrecoveredLogged))
-    log.error(
-      { id, failure, held_usd: usdFromNanos(held), reason: rootCauseMessage(cause) },
+    subsystemLog(log, 'jobs').error(
+      { generationId: id, failure, held_usd: usdFromNanos(held), reason: rootCauseMessage(cause) },
       'an interrupted request could not be charged',
     )
-  log.error({ unrecovered: unrecovered.length }, 'interrupted requests were recorded without a charge')
+  subsystemLog(log, 'jobs').error(
+    { unrecovered: unrecovered.length },
+    'interrupted requests were recorded without a charge',
+  )
 }

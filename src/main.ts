@@ -24,7 +24,7 @@ import {
 } from './gateway/data-dir.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import { createIdentity } from './gateway/identity.ts'
-import { createLogger } from './gateway/logger.ts'
+import { openLog } from './gateway/logger.ts'
 import { Metrics } from './gateway/metrics.ts'
 import {
   assertModerationModel,
@@ -70,6 +70,7 @@ import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './platf
 import { StatementWriter } from './platform/db/statement-writer.ts'
 import { assertKnownSchema, upgrade } from './platform/db/upgrade.ts'
 import { JsonRepairer } from './platform/json/json-repairer.ts'
+import { subsystemLog } from './platform/logging/subsystem-log.ts'
 import { Mailer } from './platform/mail/mailer.ts'
 import { OfficeReader } from './platform/media/office-reader.ts'
 import { nanosFromUsd } from './platform/money/money.ts'
@@ -100,7 +101,7 @@ export async function openGateway(
   assertModerationModel({ config, settings })
   prepareDataDir(config.dataDir)
   const vault = new Vault(loadMasterSecret(config.dataDir, config.secretKey))
-  const log = createLogger(config)
+  const log = openLog(config, settings)
   warnExposedSecret(config, log)
   const db = await openDatabase(config, { vault, log, queryTimeoutMs })
   const catalogState = await openCatalog({ config, settings, vault, log, db })
@@ -155,7 +156,8 @@ export async function openGateway(
 
 /** What this process shares with other workers and nodes. A process that serves alone loads nothing for workers. */
 async function openShared(config: Config, deps: Pick<Gateway, 'db' | 'clock' | 'log' | 'node'>) {
-  const { log, node } = deps
+  const { node } = deps
+  const log = subsystemLog(deps.log, 'cluster')
   const isWorker = config.workers.own !== null
   const worker = isWorker
     ? (await import('./gateway/worker-link.ts')).openWorkerLink(config.workers, log)

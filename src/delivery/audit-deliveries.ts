@@ -3,6 +3,7 @@ import type { AuditEntry } from '../governance/audit/entry.ts'
 import { findChain, readEntriesAfter } from '../governance/audit/store.ts'
 import type { RunResult } from '../platform/concurrency/repeated-task.ts'
 import { decodeList } from '../platform/db/values.ts'
+import { subsystemLog } from '../platform/logging/subsystem-log.ts'
 import { isoNow } from '../platform/time/clock.ts'
 import {
   type AuditDestination,
@@ -36,7 +37,7 @@ async function serveDestination(gateway: Gateway, id: string): Promise<void> {
   try {
     if (!(await takeAuditLease(db, id, buildLease(gateway)))) return
   } catch (err) {
-    log.warn({ err, destination: id }, 'the audit log could not be sent')
+    subsystemLog(log, 'delivery').warn({ err, destination: id }, 'the audit log could not be sent')
     return
   }
   const renew = () => {
@@ -48,7 +49,10 @@ async function serveDestination(gateway: Gateway, id: string): Promise<void> {
   try {
     while (await deliverNext(gateway, id));
   } catch (err) {
-    log.warn({ err, destination: id }, 'the audit log could not be sent: it is tried again later')
+    subsystemLog(log, 'delivery').warn(
+      { err, destination: id },
+      'the audit log could not be sent: it is tried again later',
+    )
   } finally {
     clearInterval(timer)
     const free = { lease_owner: null, lease_until: null }

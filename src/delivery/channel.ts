@@ -9,6 +9,7 @@ import {
   sendBuffered,
 } from '../platform/http/egress-client.ts'
 import { parseRetryAfter } from '../platform/http/retry-after.ts'
+import { subsystemLog } from '../platform/logging/subsystem-log.ts'
 import { getDestination } from './destinations/all.ts'
 import { areSecretsHeldBack, listSecretValues, openConfig, originOf } from './destinations/config.ts'
 import type { Destination, DestinationConfig, Exporter } from './destinations/destination.ts'
@@ -88,7 +89,7 @@ async function encodeEvents(
   try {
     return await exporter.encode(config, target, events, clock.now())
   } catch (err) {
-    log.warn({ err, type: kind.type }, 'events could not be encoded')
+    subsystemLog(log, 'delivery').warn({ err, type: kind.type }, 'events could not be encoded')
     return 'The event could not be encoded.'
   }
 }

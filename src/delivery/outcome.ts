@@ -1,5 +1,6 @@
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Vault } from '../platform/crypto/crypto.ts'
+import { subsystemLog } from '../platform/logging/subsystem-log.ts'
 import { isoNow } from '../platform/time/clock.ts'
 import { type DeliveryTarget, disableDestination, updateHeldState } from './destination-states.ts'
 import type { GenerationEvent } from './destinations/event.ts'
@@ -82,7 +83,10 @@ export async function recordGone(gateway: Gateway, { row }: DeliveryTarget, erro
     last_error_at: now,
     sealed_error: encryptError(vault, row.id, error),
   })
-  log.warn({ destination: row.id, type: row.type }, 'a destination responded with 410 and was disabled')
+  subsystemLog(log, 'delivery').warn(
+    { destination: row.id, type: row.type },
+    'a destination responded with 410 and was disabled',
+  )
 }
 
 /**

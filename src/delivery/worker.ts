@@ -1,5 +1,6 @@
 import type { Gateway } from '../gateway/gateway.ts'
 import type { RunResult } from '../platform/concurrency/repeated-task.ts'
+import { subsystemLog } from '../platform/logging/subsystem-log.ts'
 import { isoNow } from '../platform/time/clock.ts'
 import { runInSlices, yieldToEventLoop } from '../platform/time/time-slicer.ts'
 import { type Channel, openChannel } from './channel.ts'
@@ -47,13 +48,19 @@ async function serveDestination(gateway: Gateway, id: string): Promise<void> {
   const { log } = gateway
   const tryDeliver = () =>
     deliverQueue(gateway, id).catch(async (err: unknown) => {
-      log.warn({ err, destination: id }, 'events could not be sent: they are tried again later')
+      subsystemLog(log, 'delivery').warn(
+        { err, destination: id },
+        'events could not be sent: they are tried again later',
+      )
       await recordHold(gateway, id, 'The gateway could not send the events. Its log has the reason.')
     })
   try {
     await withLease(gateway, id, tryDeliver)
   } catch (err) {
-    log.warn({ err, destination: id }, 'the state of a destination could not be stored')
+    subsystemLog(log, 'delivery').warn(
+      { err, destination: id },
+      'the state of a destination could not be stored',
+    )
   }
 }
 
@@ -159,7 +166,7 @@ function tryOpenEvent(
   try {
     return openEvent(vault, row)
   } catch (err) {
-    log.warn({ err, id: row.id }, 'an event could not be read and is dropped')
+    subsystemLog(log, 'delivery').warn({ err, id: row.id }, 'an event could not be read and is dropped')
     return null
   }
 }

@@ -5,6 +5,7 @@ import { providers } from '../catalog/providers/all.ts'
 import { type OverrideRow, readCatalogVersion, readOverrides } from '../catalog/store.ts'
 import { ConfigError } from '../config.ts'
 import type { Gateway } from './gateway.ts'
+import { applyLogLevels } from './logger.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 /** The sources of the catalog without its overrides. */
@@ -34,6 +35,7 @@ export function reloadSettings(gateway: Gateway, environment = gateway.config.en
   const config = { ...gateway.config, environment }
   const settings = readSettings(config)
   assertModerationModel({ config, settings })
+  applyLogLevels(gateway.log, config, settings)
   replaceCatalog(gateway, settings, gateway.overrides, config)
 }
 

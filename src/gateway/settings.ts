@@ -7,7 +7,7 @@ import { createDeclarationCheck, type DeclaredCatalog, declaredProvider } from '
 import { declaredModel } from '../catalog/declared-model.ts'
 import { pricing } from '../catalog/price.ts'
 import { providers } from '../catalog/providers/all.ts'
-import { type Config, ConfigError, findSettingsPath } from '../config.ts'
+import { type Config, ConfigError, findSettingsPath, logLevels } from '../config.ts'
 import { containerSettings } from '../containers/settings.ts'
 import { dataRegions } from '../formats/vocabulary.ts'
 import { checkLimitSettings, limitSettings } from '../governance/limits/limit-settings.ts'
@@ -19,6 +19,7 @@ import { fusionSettings } from '../inference/routers/fusion-presets.ts'
 import { routerSettings } from '../inference/routers/settings.ts'
 import { webSettings } from '../inference/web/settings.ts'
 import { toAsciiHost } from '../platform/http/host-name.ts'
+import { subsystems } from '../platform/logging/subsystem-log.ts'
 import { usdAmount } from '../platform/money/money-schema.ts'
 import { secondsField, secretField } from '../platform/validation/setting-fields.ts'
 import { parseYaml, YamlError } from '../platform/validation/yaml.ts'
@@ -136,6 +137,14 @@ export const settingsFields = z.strictObject({
   fusion: fusionSettings,
   priorities: prioritySettings,
   metrics: metricsSettings,
+  logging: z
+    .strictObject({
+      /** Null: LOG_LEVEL. */
+      level: z.enum(logLevels).nullable().default(null),
+      /** Levels of parts of the server that differ. */
+      subsystems: z.partialRecord(z.enum(subsystems), z.enum(logLevels)).default({}),
+    })
+    .prefault({}),
   /** Stored responses of the Responses API. */
   responses: z
     .strictObject({

@@ -7,7 +7,9 @@ import { sha256 } from '../platform/crypto/crypto.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../platform/errors/gateway-error.ts'
 import { bodyPaceOf } from '../platform/http/body-reader.ts'
 import { FormDigest, hashForm } from '../platform/http/multipart.ts'
+import { resolveRequestId } from '../platform/http/request-id.ts'
 import { parseRequestUrl } from '../platform/http/request-url.ts'
+import { subsystemLog } from '../platform/logging/subsystem-log.ts'
 import { toClientError } from './error-response.ts'
 import {
   claimIdempotencyKey,
@@ -70,11 +72,11 @@ export async function runOnce(request: KeyedRequest, run: () => Promise<Response
     response = await run()
   } catch (error) {
     const { row, code } = toClientError(error)
-    await endFailed(gateway, claim, code === 'upstream_timeout' ? 'unknown' : row.status)
+    await endFailed(request, claim, code === 'upstream_timeout' ? 'unknown' : row.status)
     throw error
   }
   if (response.ok) return remember(request, claim, response, form)
-  await endFailed(gateway, claim, response.status)
+  await endFailed(request, claim, response.status)
   return response
 }
 
@@ -143,7 +145,7 @@ function contextOf(id: string): string {
 
 /** The request had its effect. */
 async function remember(
-  { gateway, scope }: KeyedRequest,
+  { gateway, httpRequest, scope }: KeyedRequest,
   claim: Claim,
   response: Response,
   form: FormDigest | null,
@@ -151,7 +153,7 @@ async function remember(
   const { status } = response
   const headers = [...response.headers] as [string, string][]
   const body = await response.text()
-  await runQuietly(gateway, 'response of an idempotent request not stored', () => {
+  await runQuietly(gateway, httpRequest, 'response of an idempotent request not stored', () => {
     const stored = { status, headers, body, scope: toStoredScope(scope), form: form?.value ?? null }
     return storeIdempotentResponse(gateway.db, claim, encryptResponse(gateway, claim, stored))
   })
@@ -174,17 +176,26 @@ export function markDropped(response: Response): Response {
  * Ends a failed request. A rejected one had no effect; a server error, or a provider that did not respond, leaves that
  * open.
  */
-async function endFailed(gateway: Gateway, { id }: Claim, status: number | 'unknown'): Promise<void> {
+async function endFailed(
+  { gateway, httpRequest }: KeyedRequest,
+  { id }: Claim,
+  status: number | 'unknown',
+): Promise<void> {
   const hadNoEffect = status !== 'unknown' && status < 500
   const end = hadNoEffect ? releaseIdempotencyKey : endIdempotentRequest
-  await runQuietly(gateway, 'idempotency key not released', () => end(gateway.db, id))
+  await runQuietly(gateway, httpRequest, 'idempotency key not released', () => end(gateway.db, id))
 }
 
 /** Logs an error of `work`. If it fails, a repeated request is 409 and does not run. */
-async function runQuietly({ log }: Gateway, message: string, work: () => Promise<void>): Promise<void> {
+async function runQuietly(
+  { log }: Gateway,
+  httpRequest: Request,
+  message: string,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work()
   } catch (err) {
-    log.warn({ err }, message)
+    subsystemLog(log, 'http').warn({ err, requestId: resolveRequestId(httpRequest) }, message)
   }
 }

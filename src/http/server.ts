@@ -96,7 +96,7 @@ async function handleRequest(gateway: Gateway, request: PathRequest, route: Rout
         ? answerProbe(gateway, request, methods)
         : await serveOperation(gateway, request, operation ?? refuseMethod(methods), route)
   } catch (error) {
-    response = buildErrorResponse(gateway, error, opened)
+    response = buildErrorResponse(gateway, error, { ...opened, httpRequest: request })
   }
   return compressResponse(request, finishResponse(gateway, opened, response))
 }
@@ -233,7 +233,7 @@ async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: Ra
     }
     response = await route.handle(gateway, request)
   } catch (error) {
-    response = buildErrorResponse(gateway, error, opened)
+    response = buildErrorResponse(gateway, error, { ...opened, httpRequest: request })
   }
   return compressResponse(request, finishResponse(gateway, opened, response))
 }

@@ -8,9 +8,11 @@ import {
   rateLimitError,
   toGatewayError,
 } from '../platform/errors/gateway-error.ts'
+import { shareRequestId } from '../platform/http/request-id.ts'
 import { sourceSilences } from '../platform/http/response-traits.ts'
 import { type SseFrame, SseReader } from '../platform/http/sse.ts'
 import { asObject, asString, type JsonObject } from '../platform/json/json-values.ts'
+import { type LoggedRequest, logOf } from '../platform/logging/request-log.ts'
 import { timedOut } from '../platform/time/coarse-timer.ts'
 import {
   buildUnfinishedDelete,
@@ -50,7 +52,9 @@ export async function startBackgroundResponse(
   const admitted = Promise.withResolvers<void>()
   const { url, headers } = incoming.httpRequest
   const httpRequest = new Request(url, { method: 'POST', headers, signal: run.signal })
+  shareRequestId(incoming.httpRequest, httpRequest)
   gateway.tracer?.share(incoming.httpRequest, httpRequest)
+  const logged = { httpRequest, id: generationId }
   const responding = handleInference(gateway, {
     ...incoming,
     id: generationId,
@@ -68,7 +72,7 @@ export async function startBackgroundResponse(
     await deleteUnfinishedResponse(gateway.db, id)
     throw error
   }
-  void runToEnd(gateway, { id, owner, body: queued, input }, run, responding)
+  void runToEnd(gateway, { id, owner, body: queued, input, request: logged }, run, responding)
   const replyHeaders = { 'x-generation-id': generationId }
   if (body.stream !== true) return Response.json(queued, { headers: replyHeaders })
   return respondWithEvents(gateway, run, 0, replyHeaders)
@@ -112,7 +116,7 @@ async function queue(gateway: Gateway, owner: Owner, id: string, body: JsonObjec
  */
 async function runToEnd(
   gateway: Gateway,
-  queued: FinishedResponse,
+  queued: FinishedResponse & { request: LoggedRequest },
   run: BackgroundRun,
   responding: Promise<Response>,
 ): Promise<void> {
@@ -122,7 +126,10 @@ async function runToEnd(
     if (await isUnfinished(gateway.db, queued.id))
       await storeEnded(gateway, { ...queued, body: state.finalResponse(run) })
   } catch (err) {
-    gateway.log.error({ err, id: queued.id }, 'failed to store the end of a background response')
+    logOf(gateway, queued.request).error(
+      { err, response: queued.id },
+      'failed to store the end of a background response',
+    )
   }
   if (!state.hasEnded && run.stopReason !== 'cancelled') {
     const failed = {

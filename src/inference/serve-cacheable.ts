@@ -37,7 +37,7 @@ export async function handleCacheable<Call, D extends MediaWireFormat<Call>, Rep
     reply: async (_gateway, request) => {
       request.plan = excludeUnfit(request.plan, request.media, task)
       const key = resolveCacheKey(gateway, request)
-      const stored = key && (await withSpan(request, 'cache lookup', lookupCache, gateway, key))
+      const stored = key && (await withSpan(request, 'cache lookup', lookupCache, gateway, request, key))
       if (stored) return replyFromCache(gateway, request, stored, encodeReply)
       const admitted = await withSpan(request, 'admit', admit<MediaRequest<Call>>, gateway, request)
       if (!key) return replyWithMedia(gateway, admitted, task, encodeReply)

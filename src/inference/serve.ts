@@ -89,7 +89,8 @@ function createNested(gateway: Gateway, request: InferenceRequest): NestedReques
 
 async function replyWithText(gateway: Gateway, request: Routed<InferenceRequest>): Promise<Response> {
   const cacheKey = resolveCacheKey(gateway, request)
-  const stored = cacheKey && (await withSpan(request, 'cache lookup', lookupCache, gateway, cacheKey))
+  const stored =
+    cacheKey && (await withSpan(request, 'cache lookup', lookupCache, gateway, request, cacheKey))
   if (stored) return replyFromCache(gateway, request, stored)
   const similar = cacheKey?.semantic
     ? await withSpan(request, 'semantic lookup', lookupSimilar, gateway, request, cacheKey)

@@ -3,6 +3,7 @@ import { recallsChannel } from '../cluster/channels.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { isPostgresUrl } from '../platform/db/db.ts'
 import { PostgresBatchConnection } from '../platform/db/postgres-batch.ts'
+import { subsystemLog } from '../platform/logging/subsystem-log.ts'
 import type { Clock } from '../platform/time/clock.ts'
 import type { RecallChannel } from './lease-recalls.ts'
 import { LeasedEngine } from './leased-engine.ts'
@@ -27,7 +28,8 @@ export interface LedgerOptions {
 
 /** The ledger of the only process of a SQLite database, or of one of several nodes of a PostgreSQL database. */
 export function createLedger(options: LedgerOptions): Ledger {
-  const { databaseUrl, nodeDir, nodeId, clock, log, settings, cluster } = options
+  const { databaseUrl, nodeDir, nodeId, clock, settings, cluster } = options
+  const log = subsystemLog(options.log, 'ledger')
   const isRelaxed = () => settings().ledger.durability === 'relaxed'
   if (!isPostgresUrl(databaseUrl))
     return new Ledger(new SqliteEngine(databaseUrl, clock, log, isRelaxed), clock, log)

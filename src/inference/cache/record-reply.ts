@@ -1,5 +1,6 @@
 import type { Reply } from '../../formats/call/event.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import type { InferenceRequest, SettledReply } from '../request/inference-request.ts'
 import { buildEntry, type CacheKey, encodeEntry } from './cache-entry.ts'
 import { ReplyRecorder } from './recorder.ts'
@@ -23,7 +24,7 @@ export function recordReply(
   if (!slot) return
   const store = (settled: SettledReply) =>
     storeForSimilar(gateway, request, { key, slot, settled, reply: recorder.reply }).catch((err: unknown) =>
-      gateway.log.warn({ err, id: request.id }, 'failed to store a reply in the semantic cache'),
+      logOf(gateway, request).warn({ err }, 'failed to store a reply in the semantic cache'),
     )
   request.onSettled = [...request.onSettled, (settled) => void store(settled)]
 }

@@ -9,6 +9,7 @@ import { buildSettlement, type SettledGeneration } from '../../ledger/settlement
 import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
 import type { Statement } from '../../platform/db/batch.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
+import { type LoggedRequest, logOf } from '../../platform/logging/request-log.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { completeHits } from '../guard/hits.ts'
 import { admitFree } from '../hold/admit.ts'
@@ -62,6 +63,7 @@ export function resolveCacheKey(gateway: Gateway, request: CacheableRequest): Ca
 /** A promise only if another node may have stored the reply. */
 export function lookupCache(
   gateway: Gateway,
+  request: LoggedRequest,
   key: CacheKey,
 ): ByteCacheEntry | undefined | Promise<ByteCacheEntry | undefined> {
   const { responseCache, cluster, clock } = gateway
@@ -71,13 +73,17 @@ export function lookupCache(
     if (isShared) deleteShared(gateway, key.hash)
   }
   const stored = responseCache.get(key.hash, clock.now())
-  if (!stored && !key.shouldRefresh && isShared) return findElsewhere(gateway, key)
+  if (!stored && !key.shouldRefresh && isShared) return findElsewhere(gateway, request, key)
   return countLookup(gateway, stored)
 }
 
-async function findElsewhere(gateway: Gateway, { hash }: CacheKey): Promise<ByteCacheEntry | undefined> {
+async function findElsewhere(
+  gateway: Gateway,
+  request: LoggedRequest,
+  { hash }: CacheKey,
+): Promise<ByteCacheEntry | undefined> {
   const { responseCache, settings } = gateway
-  const stored = await findShared(gateway, hash)
+  const stored = await findShared(gateway, request, hash)
   if (stored) responseCache.set(hash, stored, settings.response_cache.bytes)
   return countLookup(gateway, stored)
 }
@@ -100,7 +106,7 @@ export function storeWhenSettled(
     try {
       writeEntry(gateway, key, buildEntry(gateway, request.id, settled, reply))
     } catch (err) {
-      gateway.log.warn({ err, id: request.id }, 'failed to cache a reply')
+      logOf(gateway, request).warn({ err }, 'failed to cache a reply')
     }
   }
   request.onSettled = [...request.onSettled, store]

@@ -2,6 +2,7 @@ import type { Choice, Reply } from '../../formats/call/event.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
 import { mayLookUp } from '../hold/admit.ts'
 import { addNestedRequest, type NestedRequestLine } from '../hold/bill-line.ts'
@@ -62,9 +63,9 @@ async function findSimilar(
     const searching = searchEntries(gateway, ownerOf(request), slot, { threshold, shouldRefresh })
     const stored = await gateway.timer.wait(searching, gateway.settings.semantic_cache.timeout)
     if (stored !== timedOut) return { stored, slot, skipped: null }
-    gateway.log.warn({ id: request.id }, 'search of the semantic cache took too long')
+    logOf(gateway, request).warn('search of the semantic cache took too long')
   } catch (err) {
-    gateway.log.warn({ err, id: request.id }, 'failed to search the semantic cache')
+    logOf(gateway, request).warn({ err }, 'failed to search the semantic cache')
   }
   return skip('search_failed')
 }
@@ -87,7 +88,7 @@ async function embed(
   } catch (error) {
     // The message may quote the prompt.
     const code = error instanceof GatewayError ? error.code : 'internal'
-    gateway.log.warn({ id: request.id, model, code }, 'prompt not embedded for the semantic cache')
+    logOf(gateway, request).warn({ model, code }, 'prompt not embedded for the semantic cache')
     return null
   } finally {
     addToBill(request, lines)

@@ -3,6 +3,7 @@ import { responsesChannel } from '../../cluster/channels.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
 import { sha256 } from '../../platform/crypto/crypto.ts'
+import { type LoggedRequest, logOf } from '../../platform/logging/request-log.ts'
 
 /** Longer replies are stored on the node alone: to read one could take longer than an operation may. */
 const maxSharedBytes = 512 * 1024
@@ -11,8 +12,12 @@ const maxSharedBytes = 512 * 1024
 const entryPattern = /^(\d+) (\d+) (.*)$/s
 
 /** Finds a reply that another node stored. One that cannot be decrypted is a miss. */
-export async function findShared(gateway: Gateway, hash: string): Promise<ByteCacheEntry | undefined> {
-  const { cluster, vault, clock, log } = gateway
+export async function findShared(
+  gateway: Gateway,
+  request: LoggedRequest,
+  hash: string,
+): Promise<ByteCacheEntry | undefined> {
+  const { cluster, vault, clock } = gateway
   const name = nameOf(gateway, hash)
   const encrypted = await cluster.get(name)
   if (encrypted === null) return undefined
@@ -22,7 +27,7 @@ export async function findShared(gateway: Gateway, hash: string): Promise<ByteCa
       ? { bytes: Buffer.from(reply), at: Number(at), until: Number(until) }
       : undefined
   } catch (err) {
-    log.warn({ err }, 'stored reply of another node ignored')
+    logOf(gateway, request).warn({ err }, 'stored reply of another node ignored')
     return undefined
   }
 }

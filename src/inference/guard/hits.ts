@@ -1,7 +1,10 @@
+import type { Logger } from 'pino'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { buildHitStatement, type HitOwner } from '../../governance/guardrail-hits.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
 import type { Statement } from '../../platform/db/batch.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
+import { subsystemLog } from '../../platform/logging/subsystem-log.ts'
 import type { RequestState } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { listEndpointHits } from './dry-run.ts'
@@ -29,17 +32,17 @@ export function buildHitStatements(
 }
 
 /** A failure must not prevent the settlement. */
-export async function completeHits({ log }: Gateway, request: RequestState): Promise<void> {
+export async function completeHits(gateway: Gateway, request: RequestState): Promise<void> {
   try {
     await request.completeHits?.()
   } catch (err) {
-    log.warn({ err, id: request.id }, 'failed to scan a reply for its hits')
+    logOf(gateway, request).warn({ err }, 'failed to scan a reply for its hits')
   }
 }
 
 /** Records the matches of a request without a record. Resolves when they are durable. */
 export async function recordHits(gateway: Gateway, request: RequestState): Promise<void> {
-  await write(gateway, request.id, buildHitStatements(gateway, request, null))
+  await write(gateway, logOf(gateway, request), buildHitStatements(gateway, request, null))
 }
 
 /** Records the matches of a file that is sent to a vendor. */
@@ -50,13 +53,14 @@ export async function recordFileHits(
 ): Promise<void> {
   if (hits.length === 0) return
   gateway.metrics.policies.recordHits(hits)
-  await write(gateway, owner.generationId, [buildHitStatement(gateway.db, owner, hits)])
+  const log = subsystemLog(gateway.log, 'inference').child({ generationId: owner.generationId })
+  await write(gateway, log, [buildHitStatement(gateway.db, owner, hits)])
 }
 
-async function write({ statementWriter, log }: Gateway, id: string, statements: Statement[]): Promise<void> {
+async function write({ statementWriter }: Gateway, log: Logger, statements: Statement[]): Promise<void> {
   try {
     await Promise.all(statements.map((statement) => statementWriter.write(statement)))
   } catch (err) {
-    log.warn({ err, id }, 'failed to record the hits of a request')
+    log.warn({ err }, 'failed to record the hits of a request')
   }
 }

@@ -1,6 +1,7 @@
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type Amounts, noAmounts } from '../../ledger/amounts.ts'
 import { createRelease } from '../../ledger/settlement.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import type { FundedRequest } from './extension.ts'
 import { type Spending, spendingOf } from './spending.ts'
 
@@ -60,8 +61,8 @@ export class RequestHold {
     this.release(gateway).catch((err: unknown) => this.logFailure(gateway, err))
   }
 
-  logFailure({ log }: Gateway, err: unknown): void {
-    log.warn({ err, id: this.#request.id }, 'failed to release a hold')
+  logFailure(gateway: Gateway, err: unknown): void {
+    logOf(gateway, this.#request).warn({ err }, 'failed to release a hold')
   }
 }
 
@@ -73,7 +74,7 @@ export async function releaseExtensions(
 ): Promise<void> {
   for (const id of ids)
     await releaseHold(gateway, request, id).catch((err: unknown) =>
-      gateway.log.warn({ err, id: request.id }, 'failed to release a hold'),
+      logOf(gateway, request).warn({ err }, 'failed to release a hold'),
     )
 }
 

@@ -3,6 +3,7 @@ import type { ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError, isBlock } from '../../platform/errors/gateway-error.ts'
 import { ClientWait, clientWaits } from '../../platform/http/response-traits.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
 import { explainError } from '../explain/metadata.ts'
 import { idleTimeoutError, ShutdownError, UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
@@ -165,7 +166,7 @@ class MediaSession<Call> {
   #toClientError(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error
     if (!(error instanceof UpstreamError)) {
-      this.#gateway.log.error({ err: error, id: this.#request.id }, 'stream failed')
+      logOf(this.#gateway, this.#request).error({ err: error }, 'stream failed')
       return new GatewayError('internal', { cause: error })
     }
     const { failed, lastStartedAt } = this.#request.attempts

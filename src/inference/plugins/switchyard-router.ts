@@ -1,6 +1,7 @@
 import { findModel } from '../../catalog/lookup.ts'
 import { LinkedAbortController } from '../../platform/concurrency/linked-abort-controller.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { reserveTurn } from '../hold/reserve-turn.ts'
 import { computeStickyKey } from '../plan/plan.ts'
 import {
@@ -106,7 +107,7 @@ async function judge({ gateway, request, callModel }: RouterContext, models: str
     return parseJudgment(parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join(''))
   } catch (err) {
     request.httpRequest.signal.throwIfAborted()
-    gateway.log.warn({ err, model }, 'the judge model of service/switchyard sent no usable reply')
+    logOf(gateway, request).warn({ err, model }, 'the judge model of service/switchyard sent no usable reply')
     return null
   } finally {
     abort.close()

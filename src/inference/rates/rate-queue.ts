@@ -1,6 +1,7 @@
 import { type Priority, priorities } from '../../formats/vocabulary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
+import { subsystemLog } from '../../platform/logging/subsystem-log.ts'
 import type { Ticking } from '../../platform/time/coarse-timer.ts'
 import { ClientDisconnectedError, ShutdownError } from '../failures/errors.ts'
 import { type RefusalCause, rateUsedError } from './rate-error.ts'
@@ -101,7 +102,7 @@ export class RateQueue implements Ticking, WaitingRequests {
         else first.resolve(taken)
       }
     } catch (err) {
-      this.#gateway.log.error({ err }, 'a queue for the rate of a provider failed')
+      subsystemLog(this.#gateway.log, 'inference').error({ err }, 'a queue for the rate of a provider failed')
       this.#rejectAll(() => new GatewayError('unavailable', { cause: err }))
     } finally {
       this.#isServing = false

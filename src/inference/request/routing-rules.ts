@@ -9,6 +9,7 @@ import {
 import { addSetTags, type TagRules } from '../../governance/tags/rules.ts'
 import { splitTag, TagList } from '../../governance/tags/tag.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
+import { type LoggedRequest, logOf } from '../../platform/logging/request-log.ts'
 import type { AppliedRule } from './applied-rule.ts'
 import { parseAttemptOptions, timeoutHeader } from './attempt-options.ts'
 import type { IncomingRequest, RequestState, Unguarded } from './inference-request.ts'
@@ -43,7 +44,7 @@ export function applyRoutingRules(
   const { caller, region, httpRequest, isNested, tags } = incoming
   if (isNested || tags) return null
   const facts = describeRequest({ caller, region, workspace, ...received })
-  const rule = findMatch(rules, facts, (failed, error) => reportFailure(gateway, failed, error))
+  const rule = findMatch(rules, facts, (failed, error) => reportFailure(gateway, incoming, failed, error))
   if (!rule) return null
   const { options } = received
   const { id, name, action } = rule
@@ -97,11 +98,19 @@ function addTags(
 const reported = new WeakSet<RoutingRule['condition']>()
 
 /** A rule that cannot be evaluated must not fail the request. */
-function reportFailure({ metrics, log }: Gateway, { id, name, condition }: RoutingRule, err: unknown): void {
-  metrics.recordRoutingRule('failed')
+function reportFailure(
+  gateway: Gateway,
+  request: LoggedRequest,
+  { id, name, condition }: RoutingRule,
+  err: unknown,
+): void {
+  gateway.metrics.recordRoutingRule('failed')
   if (reported.has(condition)) return
   reported.add(condition)
-  log.warn({ err, rule: id, name }, 'a routing rule could not be evaluated and was not applied')
+  logOf(gateway, request).warn(
+    { err, rule: id, name },
+    'a routing rule could not be evaluated and was not applied',
+  )
 }
 
 /** Rejects a request that met a rule which rejects it. */

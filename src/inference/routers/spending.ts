@@ -3,6 +3,7 @@ import { readTaskSpending, type TaskSpending } from '../../analytics/datasets/ta
 import type { Group } from '../../analytics/rollups/aggregator.ts'
 import { queryRollups } from '../../analytics/rollups/query.ts'
 import type { Db } from '../../platform/db/db.ts'
+import { subsystemLog } from '../../platform/logging/subsystem-log.ts'
 import { utcDay } from '../../platform/time/time.ts'
 
 const dayMs = 86_400_000
@@ -128,7 +129,7 @@ async function load(
     entry.due = now + refreshMs
   } catch (err) {
     entry.due = now + retryMs
-    log.warn({ err }, 'failed to read the spending that router models rank by')
+    subsystemLog(log, 'inference').warn({ err }, 'failed to read the spending that router models rank by')
   } finally {
     entry.loading = null
   }

@@ -5,6 +5,7 @@ import { buildContentStatement } from '../../ledger/generation-contents.ts'
 import type { Statement } from '../../platform/db/batch.ts'
 import type { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { type FailedAttempt, statusFor, toClientError } from '../failures/failure.ts'
 import { maxCharacters, type Transcript, type TranscriptText } from '../reply/transcript.ts'
 import type { RequestState } from '../request/inference-request.ts'
@@ -31,7 +32,7 @@ export function buildContentStatements(
     const content = buildContent(request, transcript, error)
     return [buildContentStatement(gateway.db, gateway.vault, owner, content)]
   } catch (err) {
-    gateway.log.warn({ err, id: request.id }, 'failed to log the content of a generation')
+    logOf(gateway, request).warn({ err }, 'failed to log the content of a generation')
     return []
   }
 }

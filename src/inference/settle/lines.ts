@@ -3,16 +3,24 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { BillLine } from '../../ledger/bill.ts'
 import { insertLine } from '../../ledger/bill-lines.ts'
 import type { Charge } from '../../ledger/charge.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import type { RequestState } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
 
 /** Requests on behalf of this one may end after it, if its client has disconnected. */
-export function recordLateLines(gateway: Gateway, id: string, work: RequestWork, count: number): void {
+export function recordLateLines(
+  gateway: Gateway,
+  request: RequestState,
+  work: RequestWork,
+  count: number,
+): void {
   let position = count
   work.bill.takeLate((line) => {
-    const writing = insertLine(gateway.db, id, position++, line)
-    writing.catch((err: unknown) => gateway.log.warn({ err, id }, 'failed to record a line of a bill'))
+    const writing = insertLine(gateway.db, request.id, position++, line)
+    writing.catch((err: unknown) =>
+      logOf(gateway, request).warn({ err }, 'failed to record a line of a bill'),
+    )
   })
 }
 

@@ -13,6 +13,7 @@ import type { SettledGeneration } from '../../ledger/settlement.ts'
 import type { Statement } from '../../platform/db/batch.ts'
 import type { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { buildHitStatements } from '../guard/hits.ts'
 import type { Transcript } from '../reply/transcript.ts'
 import type { RequestState } from '../request/inference-request.ts'
@@ -69,7 +70,7 @@ function buildTaskStatement(gateway: Gateway, request: RequestState): Statement 
     const task = classifyTask(request.content.call)
     return buildSampleStatement(gateway.db, request.id, task, weight)
   } catch (err) {
-    gateway.log.warn({ err, id: request.id }, 'failed to classify a request')
+    logOf(gateway, request).warn({ err }, 'failed to classify a request')
     return null
   }
 }
@@ -102,7 +103,7 @@ function buildExportStatements(
     const owner = { organizationId: caller.organizationId, workspaceId: caller.key.workspace_id }
     return buildOutboxStatements(gateway.db, gateway.vault, owner, exportTargets, event)
   } catch (err) {
-    gateway.log.warn({ err, id: request.id }, 'failed to queue a generation for its destinations')
+    logOf(gateway, request).warn({ err }, 'failed to queue a generation for its destinations')
     return []
   }
 }

@@ -18,6 +18,7 @@ import type { Settlement } from '../../ledger/engine.ts'
 import { buildSettlement, createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { Statement } from '../../platform/db/batch.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
@@ -207,7 +208,7 @@ async function settleRequest(
     if (rating) await rating
     if (request.hold.extensions) await releaseExtensions(gateway, request, request.hold.extensions)
   }
-  if (candidate && work) recordLateLines(gateway, request.id, work, lines.length)
+  if (candidate && work) recordLateLines(gateway, request, work, lines.length)
   if (request.onSettled.length > 0) notifySettled(request, outcome)
 }
 
@@ -222,16 +223,12 @@ function notifySettled(
 }
 
 /** Resolves when the settlement is durable. */
-export async function settle(
-  gateway: Gateway,
-  settlement: Settlement,
-  { id, exportTargets }: RequestState,
-): Promise<void> {
+export async function settle(gateway: Gateway, settlement: Settlement, request: RequestState): Promise<void> {
   try {
     await gateway.ledger.settle(settlement)
-    if (exportTargets) gateway.delivery.signal.wake()
+    if (request.exportTargets) gateway.delivery.signal.wake()
   } catch (cause) {
-    gateway.log.error({ err: cause, id }, 'settlement failed')
+    logOf(gateway, request).error({ err: cause }, 'settlement failed')
     throw cause instanceof GatewayError ? cause : new GatewayError('unavailable', { cause })
   }
 }

@@ -3,6 +3,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
 import { GatewayError, gatewayError } from '../../platform/errors/gateway-error.ts'
 import type { ErrorCode } from '../../platform/errors/table.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { recordHits } from '../guard/hits.ts'
 import { type AppliedModeration, listModerationRules } from '../guard/moderation-rules.ts'
 import { addNestedRequest, type NestedRequestLine } from '../hold/bill-line.ts'
@@ -74,7 +75,7 @@ async function judge(
   } catch (error) {
     if (!(error instanceof GatewayError) || request.httpRequest.signal.aborted) throw error
     // The message may quote the prompt.
-    gateway.log.warn({ id: request.id, model, code: error.code }, 'prompt not moderated')
+    logOf(gateway, request).warn({ model, code: error.code }, 'prompt not moderated')
     return {
       hits: rules.map((rule) => describeHit(rule, { part: 'moderation', role: null }, ['not_scanned'])),
       error: rules.some(isBlocking) ? toRefusal(error, model) : null,

@@ -50,7 +50,7 @@ export function dispatchStream(gateway: Gateway, request: Admitted<InferenceRequ
     return { stream, ...buffered, idle }
   }
   return dispatchText(gateway, request, execute, async ({ stream }, isBilled) => {
-    if (isBilled) await drainUpstream(gateway, stream)
+    if (isBilled) await drainUpstream(gateway, request, stream)
     stream.cancel()
     return stream.summary
   })
@@ -68,7 +68,13 @@ async function openStream(
   const createEncoder = () =>
     new EventEncoder(replyCodec.createWriter(context), replyCodec.replyLimits, pipeline)
   if (loop) {
-    const turn = new Turn(gateway, exchange, candidate, await openEvents(gateway, exchange, request, attempt))
+    const turn = new Turn(
+      gateway,
+      request,
+      exchange,
+      candidate,
+      await openEvents(gateway, exchange, request, attempt),
+    )
     const limits = buildStreamLimits(gateway, gateway.settings.limits.reply_bytes)
     return new EventStream(loop.run(turn), createEncoder(), exchange, limits)
   }

@@ -38,7 +38,7 @@ export function dispatchWhole(
 async function runLoop(loop: ToolLoop, attempt: Attempt): Promise<WholeReply> {
   const { gateway, request, exchange } = loop.context
   const first = await openEvents(gateway, exchange, request, attempt)
-  const turn = new Turn(gateway, exchange, attempt.candidate, first)
+  const turn = new Turn(gateway, request, exchange, attempt.candidate, first)
   await turn.bufferAll()
   exchange.setTimeout(exchange.limits.total)
   const events: ReplyEvent[] = []

@@ -3,6 +3,7 @@ import type { ReplyContext } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type Charge, zeroCharge } from '../../ledger/charge.ts'
 import { GatewayError, isBlock } from '../../platform/errors/gateway-error.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
 import { explainError } from '../explain/metadata.ts'
 import {
@@ -136,7 +137,7 @@ export class StreamSession implements EventListenerObject {
     const isGone = this.#request.httpRequest.signal.aborted
     const outcome = this.#buildOutcome(isGone ? 'cancelled' : 'completed', charge, null)
     await settleOnce(this.#gateway, this.#request, outcome, extraStatements)
-    void releaseConnection(this.#gateway, stream)
+    void releaseConnection(this.#gateway, this.#request, stream)
     return text
   }
 
@@ -173,8 +174,10 @@ export class StreamSession implements EventListenerObject {
     // The provider of the turn in progress.
     const { candidate } = this.#request.attempts
     if (stream && candidate?.endpoint.provider.billsAbandoned) {
-      await this.#gateway.upstreams.drainLimiter.tryRun(() => drainUpstream(this.#gateway, stream))
-      void releaseConnection(this.#gateway, stream)
+      await this.#gateway.upstreams.drainLimiter.tryRun(() =>
+        drainUpstream(this.#gateway, this.#request, stream),
+      )
+      void releaseConnection(this.#gateway, this.#request, stream)
     } else stream?.cancel()
     const outcome = this.#buildOutcome('cancelled', this.#computeCharge(), null)
     await settleOnce(this.#gateway, this.#request, outcome).catch(() => undefined)
@@ -208,7 +211,7 @@ export class StreamSession implements EventListenerObject {
         toFailedAttempt(candidate, error.failure, lastStartedAt, isPassThrough),
       ])
     }
-    this.#gateway.log.error({ err: error, id: this.#request.id }, 'stream failed')
+    logOf(this.#gateway, this.#request).error({ err: error }, 'stream failed')
     return new GatewayError('internal', { cause: error })
   }
 

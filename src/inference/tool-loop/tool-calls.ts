@@ -6,6 +6,7 @@ import { LinkedAbortController } from '../../platform/concurrency/linked-abort-c
 import { GatewayError, isBlock } from '../../platform/errors/gateway-error.ts'
 import { tryParseJson } from '../../platform/json/json.ts'
 import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { isLimitError } from '../hold/limit-error.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
@@ -142,7 +143,7 @@ export class ToolCalls {
     if (isTimedOut) return 'The tool timed out.'
     if (error instanceof GatewayError) return error.message
     const { gateway, request } = this.#context
-    gateway.log.warn({ err: error, id: request.id }, 'a server tool failed')
+    logOf(gateway, request).warn({ err: error }, 'a server tool failed')
     return 'The tool failed.'
   }
 

@@ -48,7 +48,7 @@ async function openTurn(
   const { stream } = request.content
   exchange.setTimeout(stream ? limits.first_byte : limits.whole_reply)
   const events = await openEvents(gateway, exchange, request, attempt)
-  const turn = new Turn(gateway, exchange, attempt.candidate, events)
+  const turn = new Turn(gateway, request, exchange, attempt.candidate, events)
   await (stream ? turn.bufferUntilContent() : turn.bufferAll())
   if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
   return turn

@@ -3,6 +3,7 @@ import type { UpstreamFailure } from '../../formats/call/failure.ts'
 import type { ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import { traceHeader } from '../../platform/tracing/trace-parent.ts'
 import { ClientDisconnectedError, timeoutError, UpstreamError } from '../failures/errors.ts'
@@ -203,7 +204,7 @@ async function tryCandidate<Q extends RequestState, T extends AttemptedTranslati
       toFailedAttempt(candidate, failure, attempts.lastStartedAt, translation.isPassThrough),
     )
     failAttempt(attempts, failure)
-    logFailure(gateway, candidate, error)
+    logFailure(gateway, request, candidate, error)
     return null
   }
 }
@@ -237,12 +238,13 @@ function shouldTry({ routing, clock }: Gateway, request: Routed, candidate: Cand
 /** Logs a failure without the provider's message, which may quote the prompt. */
 function logFailure(
   gateway: Gateway,
+  request: RequestState,
   { endpoint, model }: Candidate,
   { failure, cause }: UpstreamError,
 ): void {
   const { kind, status } = failure
   const code = isPlainCode(failure.code) ? failure.code : undefined
-  gateway.log.warn(
+  logOf(gateway, request).warn(
     { endpoint: endpoint.tag, model: model.id, kind, status, code, err: cause },
     'attempt failed',
   )

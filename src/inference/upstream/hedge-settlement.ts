@@ -1,5 +1,6 @@
 import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
 import { admit } from '../hold/admit.ts'
 import { addNestedRequest } from '../hold/bill-line.ts'
@@ -59,7 +60,7 @@ export function holdHedge(
 export async function releaseHedge(gateway: Gateway, held: Admitted): Promise<void> {
   await held.limits?.reservation?.release()
   await releaseHold(gateway, held, held.id).catch((err: unknown) =>
-    gateway.log.warn({ err, id: held.id }, 'failed to release a hold'),
+    logOf(gateway, held).warn({ err }, 'failed to release a hold'),
   )
 }
 
@@ -90,7 +91,7 @@ export async function settleLoser<R>(gateway: Gateway, request: Admitted, end: H
   })
   if (!candidate.endpoint.provider.billsAbandoned || loser.hasEnded) return recordLoser(gateway, request, end)
   recordLoser(gateway, request, end).catch((err: unknown) =>
-    gateway.log.warn({ err, id: held.id }, 'failed to settle a hedge'),
+    logOf(gateway, held).warn({ err }, 'failed to settle a hedge'),
   )
 }
 

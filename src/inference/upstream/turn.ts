@@ -1,6 +1,7 @@
 import type { ReplyEvent } from '../../formats/call/event.ts'
 import { newReplySummary } from '../../formats/wire-format.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { type LoggedRequest, logOf } from '../../platform/logging/request-log.ts'
 import { timedOut } from '../../platform/time/coarse-timer.ts'
 import { timeoutError, unexpectedReplyError } from '../failures/errors.ts'
 import { checkBounds, usageGraceMs } from '../reply/reply-stream.ts'
@@ -15,6 +16,7 @@ export class Turn {
   readonly candidate: Candidate
   readonly summary = newReplySummary()
   readonly #gateway: Gateway
+  readonly #request: LoggedRequest
   readonly #exchange: UpstreamExchange
   readonly #events: EventSource
   readonly #buffered: ReplyEvent[] = []
@@ -23,8 +25,15 @@ export class Turn {
   /** Milliseconds of the monotonic clock; null until there is content. */
   firstContentAt: number | null = null
 
-  constructor(gateway: Gateway, exchange: UpstreamExchange, candidate: Candidate, events: EventSource) {
+  constructor(
+    gateway: Gateway,
+    request: LoggedRequest,
+    exchange: UpstreamExchange,
+    candidate: Candidate,
+    events: EventSource,
+  ) {
     this.#gateway = gateway
+    this.#request = request
     this.#exchange = exchange
     this.candidate = candidate
     this.#events = events
@@ -73,7 +82,7 @@ export class Turn {
         this.#isEnded = read === timedOut || read.done === true
       }
     } catch (err) {
-      this.#gateway.log.debug({ err }, 'a reply failed after its end')
+      logOf(this.#gateway, this.#request).debug({ err }, 'a reply failed after its end')
     }
   }
 

@@ -1,6 +1,7 @@
 import type { VideoProgress } from '../../formats/call/video.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { toGatewayError } from '../../platform/errors/gateway-error.ts'
+import { subsystemLog } from '../../platform/logging/subsystem-log.ts'
 import { isoNow } from '../../platform/time/clock.ts'
 import { DamagedJobError, updateHeldJob, type VideoJob } from '../../storage/video-jobs.ts'
 import { UpstreamError } from '../failures/errors.ts'
@@ -19,7 +20,10 @@ export async function advanceJob(gateway: Gateway, job: VideoJob): Promise<void>
     await advance(gateway, job)
   } catch (error) {
     await postpone(gateway, job, error).catch((err: unknown) =>
-      gateway.log.warn({ err, job: job.id }, 'a video job could not be stored: it is tried again later'),
+      subsystemLog(gateway.log, 'inference').warn(
+        { err, job: job.id, generationId: job.generation_id },
+        'a video job could not be stored: it is tried again later',
+      ),
     )
   }
 }
@@ -82,8 +86,14 @@ async function postpone(gateway: Gateway, job: VideoJob, error: unknown): Promis
     return endJob(gateway, job, { status: 'failed', message, code: 'upstream_failed' })
   }
   const { code } = toGatewayError(error)
-  gateway.log.warn(
-    { job: job.id, kind: failure?.kind ?? code, status: failure?.status, err: failure ? undefined : error },
+  subsystemLog(gateway.log, 'inference').warn(
+    {
+      job: job.id,
+      generationId: job.generation_id,
+      kind: failure?.kind ?? code,
+      status: failure?.status,
+      err: failure ? undefined : error,
+    },
     'a video job could not be advanced: it is tried again later',
   )
   await schedule(gateway, job, {})

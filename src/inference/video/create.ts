@@ -14,6 +14,7 @@ import {
   rateLimitError,
 } from '../../platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
+import { logOf } from '../../platform/logging/request-log.ts'
 import { isoNow } from '../../platform/time/clock.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import {
@@ -254,7 +255,10 @@ async function recordAccepted(
     lease_until: null,
   }
   if (!(await updateHeldJob(db, job.id, node.id, changes))) {
-    gateway.log.warn({ job: job.id }, 'a video job was taken over while it was submitted: it is not charged')
+    logOf(gateway, request).warn(
+      { job: job.id },
+      'a video job was taken over while it was submitted: it is not charged',
+    )
     throw new GatewayError('unavailable')
   }
   const outcome = {
@@ -276,7 +280,7 @@ async function logContent(gateway: Gateway, request: MediaRequest<VideoCall>): P
   try {
     await runJobStatements(gateway.db, buildContentStatements(gateway, request, null))
   } catch (err) {
-    gateway.log.warn({ err, id: request.id }, 'failed to log the content of a generation')
+    logOf(gateway, request).warn({ err }, 'failed to log the content of a generation')
   }
 }
 

@@ -13,6 +13,7 @@ import { settleRecovered } from '../../ledger/recovery.ts'
 import { createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { Statement } from '../../platform/db/batch.ts'
 import type { HoldTable } from '../../platform/db/schema.ts'
+import { subsystemLog } from '../../platform/logging/subsystem-log.ts'
 import { isoNow } from '../../platform/time/clock.ts'
 import {
   buildJobEnd,
@@ -72,7 +73,10 @@ function tryOpenRequest({ vault, log }: Gateway, job: VideoJob): VideoJobRequest
   try {
     return openJobRequest(vault, job)
   } catch (err) {
-    log.warn({ err, job: job.id }, 'the request of a video job cannot be read')
+    subsystemLog(log, 'inference').warn(
+      { err, job: job.id, generationId: job.generation_id },
+      'the request of a video job cannot be read',
+    )
     return null
   }
 }
@@ -104,7 +108,10 @@ async function settleJob(gateway: Gateway, job: VideoJob, source: SettledJob): P
     return
   }
   metrics.recordInterrupted('unrecovered', 1)
-  log.error({ err: unrecovered.cause, job: job.id }, 'a video job was recorded without a charge')
+  subsystemLog(log, 'inference').error(
+    { err: unrecovered.cause, job: job.id, generationId: job.generation_id },
+    'a video job was recorded without a charge',
+  )
 }
 
 async function buildStatements(

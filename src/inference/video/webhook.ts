@@ -3,6 +3,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { EgressError, sendBuffered } from '../../platform/http/egress-client.ts'
 import { findUrlProblem } from '../../platform/http/egress-policy.ts'
+import { subsystemLog } from '../../platform/logging/subsystem-log.ts'
 import { findVideoCallback, openJobRequest, updateHeldJob, type VideoJob } from '../../storage/video-jobs.ts'
 import { findJobUsage, listContentUrls } from './record.ts'
 
@@ -28,7 +29,11 @@ export async function deliverWebhook(gateway: Gateway, job: VideoJob): Promise<v
   try {
     const problem = await sendWebhook(gateway, job)
     const delay = problem === null ? undefined : retryDelaysMs[job.webhook_attempts]
-    if (problem !== null) log.warn({ job: job.id, problem, isLast: delay === undefined }, 'a webhook failed')
+    if (problem !== null)
+      subsystemLog(log, 'inference').warn(
+        { job: job.id, generationId: job.generation_id, problem, isLast: delay === undefined },
+        'a webhook failed',
+      )
     await updateHeldJob(db, job.id, node.id, {
       webhook_attempts: job.webhook_attempts + 1,
       webhook_due_at: delay === undefined ? null : new Date(gateway.clock.now() + delay).toISOString(),
@@ -36,7 +41,10 @@ export async function deliverWebhook(gateway: Gateway, job: VideoJob): Promise<v
       lease_until: null,
     })
   } catch (err) {
-    log.warn({ err, job: job.id }, 'a webhook could not be sent: it is tried again later')
+    subsystemLog(log, 'inference').warn(
+      { err, job: job.id, generationId: job.generation_id },
+      'a webhook could not be sent: it is tried again later',
+    )
   }
 }
 

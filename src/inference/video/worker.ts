@@ -1,5 +1,6 @@
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { RunResult } from '../../platform/concurrency/repeated-task.ts'
+import { subsystemLog } from '../../platform/logging/subsystem-log.ts'
 import { claimDueJobs, hasUnfinishedJobs, type VideoJob } from '../../storage/video-jobs.ts'
 import { buildLease, withLease } from './lease.ts'
 import { deliverWebhook } from './webhook.ts'
@@ -18,7 +19,12 @@ export async function runVideoJobs(gateway: Gateway): Promise<RunResult> {
     for (const job of await claimDueJobs(db, column, buildLease(gateway), videoTasks.free))
       videoTasks
         .run(job.id, () => withLease(gateway, job.id, () => run(gateway, job)))
-        .catch((err: unknown) => log.warn({ err, job: job.id }, 'a video job could not be run'))
+        .catch((err: unknown) =>
+          subsystemLog(log, 'inference').warn(
+            { err, job: job.id, generationId: job.generation_id },
+            'a video job could not be run',
+          ),
+        )
   }
   await start('due_at', advanceJob)
   await start('webhook_due_at', deliverWebhook)

@@ -14,6 +14,11 @@ export function resolveRequestId(request: Request): string {
   return id
 }
 
+/** A request that the gateway makes of another one has its id. */
+export function shareRequestId(original: Request, copy: Request): void {
+  ids.set(copy, resolveRequestId(original))
+}
+
 /** The time of an id that this server assigned; null for others, which a client may choose as it likes. */
 export function readRequestTime(id: string, now: number): number | null {
   const digits = /^req_([0-9a-f]{12})7[0-9a-f]{11}$/.exec(id)?.[1]

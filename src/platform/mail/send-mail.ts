@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { SecretUses } from '../../governance/audit/secret-uses.ts'
+import { subsystemLog } from '../logging/subsystem-log.ts'
 import { type Mail, MailError, type Mailer } from './mailer.ts'
 import type { SmtpSettings } from './settings.ts'
 
@@ -30,6 +31,6 @@ export async function sendMail({ mailer, settings, audit }: MailDeps, mail: Mail
 export function sendMailInBackground(deps: MailDeps, mail: Mail): void {
   sendMail(deps, mail).catch((error: unknown) => {
     const reason = error instanceof MailError ? error.message : 'unknown error'
-    deps.log.warn({ reason }, 'mail not sent')
+    subsystemLog(deps.log, 'delivery').warn({ reason }, 'mail not sent')
   })
 }

@@ -10,6 +10,7 @@ import { parseRequestUrl } from '../../../platform/http/request-url.ts'
 import { parseJson } from '../../../platform/json/json.ts'
 import { JsonCounter } from '../../../platform/json/json-counter.ts'
 import { JsonError } from '../../../platform/json/json-error.ts'
+import { subsystemLog } from '../../../platform/logging/subsystem-log.ts'
 
 /** RFC 7644, 3.12. */
 export type ScimType =
@@ -98,7 +99,7 @@ async function handleScim(gateway: Gateway, request: PathRequest, handle: ScimHa
     const id = request.params?.id ?? ''
     return await handle({ gateway, organizationId, origin, request, query: url.searchParams, id, base })
   } catch (error) {
-    return toErrorResponse(gateway, error)
+    return toErrorResponse(gateway, request, error)
   }
 }
 
@@ -111,9 +112,13 @@ function resolveOrigin(gateway: Gateway, request: Request, caller: ScimCaller): 
   }
 }
 
-function toErrorResponse(gateway: Gateway, error: unknown): Response {
+function toErrorResponse(gateway: Gateway, request: Request, error: unknown): Response {
   const known = error instanceof ScimError ? error : toScimError(error)
-  if (known.status >= 500) gateway.log.error({ err: error }, 'SCIM request failed')
+  if (known.status >= 500)
+    subsystemLog(gateway.log, 'identity').error(
+      { err: error, requestId: resolveRequestId(request) },
+      'SCIM request failed',
+    )
   const body = {
     schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
     status: String(known.status),

@@ -8,6 +8,7 @@ import { deleteBeyondCeiling } from '../../../identity/ceilings.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
 import { applyGrants } from '../../../identity/scim-grants.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
+import { subsystemLog } from '../../../platform/logging/subsystem-log.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
 import { countGroups, failJobsBefore, findJob, insertJob, type SyncJob, updateJob } from './store.ts'
 
@@ -108,11 +109,14 @@ async function runJob(gateway: Gateway, job: SyncJob): Promise<void> {
       record({ action: 'scim_sync_job.finish', ...describeJob(job), details: { synced_groups } })
     })
   } catch (error) {
-    log.error({ err: error, job: job.id }, 'SCIM sync job failed')
+    subsystemLog(log, 'identity').error({ err: error, job: job.id }, 'SCIM sync job failed')
     const error_message = 'Internal error.'
     await updateJob(db, job.id, { status: 'failed', finished_at: isoNow(clock), error_message }).catch(
       (second: unknown) =>
-        log.error({ err: second, job: job.id }, 'SCIM sync job could not be marked failed'),
+        subsystemLog(log, 'identity').error(
+          { err: second, job: job.id },
+          'SCIM sync job could not be marked failed',
+        ),
     )
   }
 }

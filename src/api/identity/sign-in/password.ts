@@ -16,6 +16,7 @@ import { countMailedLinks, createSignInToken } from '../../../identity/sessions.
 import { findSignInRule } from '../../../identity/sign-in-rules.ts'
 import { requiresCode } from '../../../identity/totp.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import { subsystemLog } from '../../../platform/logging/subsystem-log.ts'
 import { canSendMail, sendMailInBackground } from '../../../platform/mail/send-mail.ts'
 import { createPendingToken } from './code.ts'
 
@@ -91,7 +92,7 @@ async function mailLink(gateway: Gateway, request: Request): Promise<Response> {
   const members = await findMembersByAddress(gateway.db, email)
   // The reply does not wait for it, so its time does not tell whether there is a member.
   void sendLinks(gateway, request, members).catch((err: unknown) =>
-    gateway.log.warn({ err }, 'sign-in link not sent'),
+    subsystemLog(gateway.log, 'identity').warn({ err }, 'sign-in link not sent'),
   )
   return renderMailSentPage(gateway, email)
 }

@@ -9,6 +9,7 @@ import { setDomainVerified, verificationRecordOf } from '../../../identity/sso-d
 import { newToken, newUuid } from '../../../platform/crypto/ids.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import { subsystemLog } from '../../../platform/logging/subsystem-log.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
 import { requireConnection } from './connections.ts'
@@ -140,7 +141,7 @@ async function requireDomain(db: Db, organizationId: string, id: string): Promis
 async function assertRecordPresent({ identity, log }: Gateway, row: SsoDomain): Promise<void> {
   const { name, value } = verificationRecordOf(row)
   const records = await identity.resolveTxt(name).catch((error: unknown) => {
-    log.warn({ err: error, domain: row.domain }, 'TXT records not resolved')
+    subsystemLog(log, 'identity').warn({ err: error, domain: row.domain }, 'TXT records not resolved')
     throw gatewayError('unavailable', `The TXT records of ${name} could not be looked up. Retry later.`)
   })
   if (!records.includes(value))

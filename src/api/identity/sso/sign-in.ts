@@ -17,6 +17,7 @@ import { uuidPattern } from '../../../platform/crypto/ids.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { networkOf } from '../../../platform/http/client-network.ts'
 import { parseRequestUrl } from '../../../platform/http/request-url.ts'
+import { subsystemLog } from '../../../platform/logging/subsystem-log.ts'
 import type { Claims } from './claims.ts'
 import { finishSignIn, recordRefusal, type SignInProof } from './finish.ts'
 import { clearLoginState, type LoginState, newExpiry, readLoginState, saveLoginState } from './login-state.ts'
@@ -96,7 +97,10 @@ async function verifyCallback(
     return { connection, login, ...(await exchangeCode(provider, request, connection, login)) }
   } catch (error) {
     const reason = await describeRefusal(error)
-    gateway.log.warn({ connection: connection.id, reason }, 'single sign-on refused')
+    subsystemLog(gateway.log, 'identity').warn(
+      { connection: connection.id, reason },
+      'single sign-on refused',
+    )
     await recordRefusal(gateway, request, connection, { reason })
     throw gatewayError('forbidden', `The sign-in could not be verified: ${reason} Start again.`)
   }
@@ -149,7 +153,10 @@ async function findProvider(gateway: Gateway, connection: SsoConnection): Promis
     return await loadProvider(gateway, connection)
   } catch (error) {
     const reason = describeFailure(error)
-    gateway.log.warn({ connection: connection.id, reason }, 'identity provider not available')
+    subsystemLog(gateway.log, 'identity').warn(
+      { connection: connection.id, reason },
+      'identity provider not available',
+    )
     return null
   }
 }

@@ -1,6 +1,7 @@
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { findRule } from '../../../identity/notification-rules.ts'
 import type { RunResult } from '../../../platform/concurrency/repeated-task.ts'
+import { subsystemLog } from '../../../platform/logging/subsystem-log.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
 import { type Message, postWebhook, sendEmail } from './message.ts'
 import {
@@ -40,12 +41,12 @@ async function deliverMessage(gateway: Gateway, messageId: string): Promise<void
   if (!first) return
   const message = buildMessage(messageId, deliveries, isoNow(clock))
   const error = await send(gateway, first, message).catch((err: unknown) => {
-    log.warn({ err, message: messageId }, 'a notification could not be sent')
+    subsystemLog(log, 'delivery').warn({ err, message: messageId }, 'a notification could not be sent')
     return 'The gateway could not send it.'
   })
   const delayMs = error === null ? undefined : retryDelaysMs[first.attempts]
   if (error !== null)
-    log.warn(
+    subsystemLog(log, 'delivery').warn(
       { message: messageId, channel: first.channel, error, isLast: !delayMs },
       'a notification was not sent',
     )
