@@ -1,11 +1,24 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type ClickHouseConfig, readClickHouse } from './config/clickhouse.ts'
+import {
+  type MetricsExportConfig,
+  readMetricsExport,
+  readTracing,
+  type TracingConfig,
+} from './config/otlp.ts'
 import { type RedisConfig, readRedis } from './config/redis.ts'
 import { type ReplicaConfig, readReplica } from './config/replica.ts'
-import { ConfigError, type Environment, readInteger } from './config/values.ts'
+import { ConfigError, type Environment, readInteger, readUrl } from './config/values.ts'
 import { readWorkers, type WorkersConfig, workerVariable } from './config/workers.ts'
 
+export type {
+  MetricsExportConfig,
+  OtlpExporterConfig,
+  OtlpProtocol,
+  SamplerConfig,
+  TracingConfig,
+} from './config/otlp.ts'
 export { ConfigError, type Environment } from './config/values.ts'
 
 /** The environment variables, fixed for the life of the process. headgate.yaml is in settings.ts. */
@@ -33,27 +46,12 @@ export interface Config {
   logLevel: LogLevel
   /** Null unless the operator exports the gateway's own traces. */
   tracing: TracingConfig | null
+  /** Null unless the operator has the gateway's metrics sent. */
+  metricsExport: MetricsExportConfig | null
   /** Variables for `${NAME}` in headgate.yaml, and the API key variables of well-known providers. */
   environment: Environment
   /** The variables as they are set, with references to secret managers instead of secrets. */
   variables: Environment
-}
-
-/** The variables that OpenTelemetry specifies for exporters of traces. */
-export interface TracingConfig {
-  /** The full URL for traces. */
-  endpoint: string
-  headers: Readonly<Record<string, string>>
-  protocol: OtlpProtocol
-  serviceName: string
-  sampler: SamplerConfig
-}
-
-export interface SamplerConfig {
-  /** A request that belongs to a trace of its client is sampled as the client decided. */
-  isParentBased: boolean
-  /** Share of sampled requests, from 0 to 1. */
-  ratio: number
 }
 
 /** Variables of Headgate itself. Others belong to its dependencies, to providers or to other programs. */
@@ -69,19 +67,6 @@ export const ownVariables: readonly string[] = [
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
-
-const otlpProtocols = ['http/protobuf', 'http/json'] as const
-export type OtlpProtocol = (typeof otlpProtocols)[number]
-
-/** The ratio is that of OTEL_TRACES_SAMPLER_ARG where it is null. */
-const samplers: Record<string, { isParentBased: boolean; ratio: number | null }> = {
-  always_on: { isParentBased: false, ratio: 1 },
-  always_off: { isParentBased: false, ratio: 0 },
-  traceidratio: { isParentBased: false, ratio: null },
-  parentbased_always_on: { isParentBased: true, ratio: 1 },
-  parentbased_always_off: { isParentBased: true, ratio: 0 },
-  parentbased_traceidratio: { isParentBased: true, ratio: null },
-}
 
 /** A secret with fewer is a repetition. */
 const minDistinctCharacters = 6
@@ -122,6 +107,7 @@ export function readConfig(
     initialCredits: readAmount('HEADGATE_INITIAL_CREDITS', environment.HEADGATE_INITIAL_CREDITS, '100'),
     logLevel: readLogLevel(environment.LOG_LEVEL),
     tracing: readTracing(environment, secrets),
+    metricsExport: readMetricsExport(environment, secrets),
     environment: secrets,
     variables,
   }
@@ -185,98 +171,6 @@ function readDatabaseUrl(text: string | undefined, dataDir: string): string {
   if (text.startsWith('sqlite:')) return resolve(text.slice('sqlite:'.length).replace(/^\/\//, ''))
   const url = readUrl('DATABASE_URL', text, ['postgres:', 'postgresql:'])
   return url ?? text
-}
-
-/** The value is not in the message: such URLs contain passwords. */
-function readUrl(name: string, text: string | undefined, protocols: string[]): string | null {
-  if (!text) return null
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url && protocols.includes(url.protocol)) return text
-  throw new ConfigError(
-    `${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}.`,
-  )
-}
-
-/** The variables for traces override those for all signals. */
-function readTracing(environment: Environment, secrets: Environment): TracingConfig | null {
-  const endpoint = readTracesEndpoint(environment)
-  if (endpoint === null) return null
-  const {
-    OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
-    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: tracesProtocol,
-    OTEL_SERVICE_NAME: serviceName,
-  } = environment
-  return {
-    endpoint,
-    headers: {
-      ...readHeaders('OTEL_EXPORTER_OTLP_HEADERS', secrets.OTEL_EXPORTER_OTLP_HEADERS),
-      ...readHeaders('OTEL_EXPORTER_OTLP_TRACES_HEADERS', secrets.OTEL_EXPORTER_OTLP_TRACES_HEADERS),
-    },
-    protocol: tracesProtocol
-      ? readProtocol('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', tracesProtocol)
-      : readProtocol('OTEL_EXPORTER_OTLP_PROTOCOL', protocol),
-    serviceName: serviceName || 'headgate',
-    sampler: readSampler(environment.OTEL_TRACES_SAMPLER, environment.OTEL_TRACES_SAMPLER_ARG),
-  }
-}
-
-function readTracesEndpoint({
-  OTEL_EXPORTER_OTLP_ENDPOINT: base,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces,
-}: Environment): string | null {
-  if (traces) return readExporterUrl('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', traces).href
-  if (!base) return null
-  const url = readExporterUrl('OTEL_EXPORTER_OTLP_ENDPOINT', base)
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/traces`
-  return url.href
-}
-
-function readExporterUrl(name: string, text: string): URL {
-  const url = new URL(readUrl(name, text, ['http:', 'https:']) ?? text)
-  if (url.username || url.password)
-    throw new ConfigError(`${name} must not contain a user name or password. Use OTEL_EXPORTER_OTLP_HEADERS.`)
-  return url
-}
-
-function readProtocol(name: string, text: string | undefined): OtlpProtocol {
-  if (!text) return 'http/protobuf'
-  const protocol = otlpProtocols.find((known) => known === text)
-  if (protocol) return protocol
-  throw new ConfigError(`${name} must be one of ${otlpProtocols.join(', ')}, not "${text}".`)
-}
-
-/** `name=value,name=value`, percent-encoded. The value is not in the message: headers contain keys. */
-function readHeaders(name: string, text = ''): Record<string, string> {
-  const pairs = text.split(',').filter((pair) => pair.trim() !== '')
-  const headers = pairs.map((pair) => /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*?)\s*$/.exec(pair))
-  return Object.fromEntries(
-    headers.map((header) => {
-      const value = decodeHeader(header?.[2] ?? '')
-      if (header?.[1] && value !== null) return [header[1].toLowerCase(), value]
-      throw new ConfigError(`${name} must be a list such as name=value,name=value, percent-encoded.`)
-    }),
-  )
-}
-
-function decodeHeader(text: string): string | null {
-  try {
-    const value = decodeURIComponent(text)
-    return /^[\t\x20-\x7e]*$/.test(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-function readSampler(name: string | undefined, argument: string | undefined): SamplerConfig {
-  const sampler = samplers[name || 'parentbased_always_on']
-  if (!sampler)
-    throw new ConfigError(
-      `OTEL_TRACES_SAMPLER must be one of ${Object.keys(samplers).join(', ')}, not "${name}".`,
-    )
-  if (sampler.ratio !== null) return { ...sampler, ratio: sampler.ratio }
-  const ratio = /^(?:0|1|0?\.\d{1,15}|1\.0+)$/.test(argument || '1') ? Number(argument || '1') : Number.NaN
-  if (ratio <= 1) return { ...sampler, ratio }
-  throw new ConfigError(`OTEL_TRACES_SAMPLER_ARG must be a ratio from 0 to 1 such as 0.1, not "${argument}".`)
 }
 
 /** Null without a headgate.yaml, unless HEADGATE_CONFIG requires one. */

@@ -185,9 +185,13 @@ async function runJob(gateway: Gateway, { name, run }: Job): Promise<RunResult> 
 }
 
 /** Lists the jobs that this gateway needs, with their intervals. */
-export function listJobs({ db }: Gateway): readonly Job[] {
-  if (isPostgres(db)) return jobs
-  return jobs.flatMap(({ singleNodeMs, everyMs, ...job }) =>
+export function listJobs({ db, config, metrics }: Gateway): readonly Job[] {
+  const { metricsExport } = config
+  const run = async () => metrics.exporter?.export()
+  const exports = metricsExport ? [{ name: 'metrics export', everyMs: metricsExport.intervalMs, run }] : []
+  const all: readonly Job[] = [...jobs, ...exports]
+  if (isPostgres(db)) return all
+  return all.flatMap(({ singleNodeMs, everyMs, ...job }) =>
     singleNodeMs === null ? [] : [{ ...job, everyMs: singleNodeMs ?? everyMs }],
   )
 }

@@ -26,6 +26,7 @@ import type { Gateway } from './gateway/gateway.ts'
 import { createIdentity } from './gateway/identity.ts'
 import { openLog } from './gateway/logger.ts'
 import { Metrics } from './gateway/metrics.ts'
+import { MetricsExporter } from './gateway/metrics-export/metrics-exporter.ts'
 import {
   assertModerationModel,
   composeCatalog,
@@ -169,7 +170,9 @@ async function openShared(config: Config, deps: Pick<Gateway, 'db' | 'clock' | '
 }
 
 function registerGauges(gateway: Gateway): void {
-  const { metrics, ledger, responseCache, cluster, settings } = gateway
+  const { config, metrics, ledger, responseCache, cluster, settings, node } = gateway
+  if (config.metricsExport)
+    metrics.exporter = new MetricsExporter(config.metricsExport, node.id, () => metrics.collect())
   metrics.registerConnections(() => gateway.connections)
   metrics.registerLedger(ledger)
   metrics.registerCache(responseCache)

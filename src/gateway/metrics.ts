@@ -5,6 +5,7 @@ import type { Charge } from '../ledger/charge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ReadReplica } from '../platform/db/read-replica.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
+import type { MetricsExporter } from './metrics-export/metrics-exporter.ts'
 import { ModelMetrics } from './model-metrics/model-metrics.ts'
 import { renderMetrics } from './model-metrics/render.ts'
 import { PolicyMetrics } from './policy-metrics.ts'
@@ -109,6 +110,9 @@ export class Metrics {
     aggregator: 'max',
     registers: [this.#registry],
   })
+
+  /** Null unless metrics are sent to a receiver. */
+  exporter: MetricsExporter | null = null
 
   readonly rates = new RateMetrics(this.#registry)
   readonly policies = new PolicyMetrics(this.#registry)

@@ -12,6 +12,8 @@ const drainDelayMs = 5000
 const minHandoverMs = 1000
 /** Time for aborted replies to be settled and sent. */
 const abortGraceMs = 5000
+/** Time for the last export of metrics. */
+const exportTimeoutMs = 5000
 
 interface StoppableServer {
   /** Closes the port and waits for the requests in flight, or ends them. */
@@ -76,6 +78,7 @@ export async function shutDown(
   gateway.jsonRepairer.stop()
   gateway.readers.office.stop()
   await gateway.tracer?.exporter.close()
+  await gateway.metrics.exporter?.export(exportTimeoutMs).catch(() => undefined)
   await gateway.ledger.close()
   await flushRequestLog(gateway, true).catch(() => undefined)
   await gateway.limitCounts.close()

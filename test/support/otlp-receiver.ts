@@ -13,9 +13,27 @@ export interface ReceivedSpan {
   code: number
 }
 
+/** A metric as it arrived, decoded independently of src. */
+export interface ReceivedMetric {
+  name: string
+  unit: string
+  kind: 'gauge' | 'sum' | 'histogram'
+  points: ReceivedPoint[]
+}
+
+export interface ReceivedPoint {
+  attributes: Record<string, unknown>
+  /** The sum of a histogram. */
+  value: number
+  /** Of a histogram: values by bucket, and the upper bounds of all but the last. */
+  counts?: number[]
+  bounds?: number[]
+}
+
 export interface OtlpReceiver {
   url: string
   spans: ReceivedSpan[]
+  metrics: ReceivedMetric[]
   requests: { path: string; headers: Headers; text: string }[]
   /** Statuses of the next responses; then 200. */
   statuses: number[]
@@ -24,8 +42,9 @@ export interface OtlpReceiver {
 
 /** An OTLP receiver on loopback, for JSON and protobuf. */
 export function startOtlpReceiver(): OtlpReceiver {
-  const state: Pick<OtlpReceiver, 'spans' | 'requests' | 'statuses'> = {
+  const state: Pick<OtlpReceiver, 'spans' | 'metrics' | 'requests' | 'statuses'> = {
     spans: [],
+    metrics: [],
     requests: [],
     statuses: [],
   }
@@ -41,7 +60,10 @@ export function startOtlpReceiver(): OtlpReceiver {
       })
       const status = state.statuses.shift() ?? 200
       const isJson = request.headers.get('content-type') === 'application/json'
-      if (status === 200) state.spans.push(...(isJson ? decodeJson(bytes) : decodeProtobuf(bytes)))
+      const isMetrics = new URL(request.url).pathname.endsWith('/metrics')
+      if (status === 200 && isMetrics)
+        state.metrics.push(...(isJson ? decodeJsonMetrics(bytes) : decodeProtobufMetrics(bytes)))
+      else if (status === 200) state.spans.push(...(isJson ? decodeJson(bytes) : decodeProtobuf(bytes)))
       return new Response(null, { status })
     },
   })
@@ -113,6 +135,76 @@ const hexOf = (field: Field | undefined) => Buffer.from(bytesOf(field)).toString
 const nested = (fields: Map<number, Field[]>, number: number) =>
   (fields.get(number) ?? []).map((field) => readMessage(bytesOf(field)))
 
+const kinds = ['gauge', 'sum', 'histogram'] as const
+
+interface JsonPoint {
+  attributes: { key: string; value: Record<string, unknown> }[]
+  asDouble?: number
+  sum?: number
+  bucketCounts?: (number | string)[]
+  explicitBounds?: number[]
+}
+
+type JsonMetric = { name: string; unit: string } & Partial<
+  Record<(typeof kinds)[number], { dataPoints: JsonPoint[] }>
+>
+
+function decodeJsonMetrics(bytes: Uint8Array): ReceivedMetric[] {
+  const { resourceMetrics }: { resourceMetrics: { scopeMetrics: { metrics: JsonMetric[] }[] }[] } =
+    JSON.parse(Buffer.from(bytes).toString())
+  const all = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics).flatMap(({ metrics }) => metrics)
+  return all.map((metric) => {
+    const kind = kinds.find((each) => metric[each] !== undefined) ?? 'gauge'
+    const points = (metric[kind]?.dataPoints ?? []).map((point) => ({
+      attributes: Object.fromEntries(
+        point.attributes.map(({ key, value }) => [key, Object.values(value)[0]]),
+      ),
+      value: point.asDouble ?? point.sum ?? Number.NaN,
+      ...(point.bucketCounts && {
+        counts: point.bucketCounts.map(Number),
+        bounds: point.explicitBounds ?? [],
+      }),
+    }))
+    return { name: metric.name, unit: metric.unit, kind, points }
+  })
+}
+
+/** Packed values of eight bytes. */
+function readPacked<T>(field: Field | undefined, read: (buffer: Buffer, at: number) => T): T[] {
+  const buffer = Buffer.from(bytesOf(field))
+  return Array.from({ length: buffer.length / 8 }, (_, index) => read(buffer, index * 8))
+}
+
+/** The field numbers are those of opentelemetry-proto. */
+function decodeProtobufMetrics(bytes: Uint8Array): ReceivedMetric[] {
+  const numbers = { gauge: 5, sum: 7, histogram: 9 }
+  const scopes = nested(readMessage(bytes), 1).flatMap((resource) => nested(resource, 2))
+  return scopes
+    .flatMap((scope) => nested(scope, 2))
+    .map((metric) => {
+      const kind = kinds.find((each) => metric.has(numbers[each])) ?? 'gauge'
+      const isHistogram = kind === 'histogram'
+      const points = nested(metric, numbers[kind])
+        .flatMap((data) => nested(data, 1))
+        .map((point) => ({
+          attributes: readAttributes(nested(point, isHistogram ? 9 : 7)),
+          value:
+            readPacked(point.get(isHistogram ? 5 : 4)?.[0], (buffer, at) => buffer.readDoubleLE(at))[0] ?? 0,
+          ...(isHistogram && {
+            counts: readPacked(point.get(6)?.[0], (buffer, at) => Number(buffer.readBigUInt64LE(at))),
+            bounds: readPacked(point.get(7)?.[0], (buffer, at) => buffer.readDoubleLE(at)),
+          }),
+        }))
+      return { name: textOf(metric.get(1)?.[0]), unit: textOf(metric.get(3)?.[0]), kind, points }
+    })
+}
+
+function readAttributes(pairs: Map<number, Field[]>[]): Record<string, unknown> {
+  return Object.fromEntries(
+    pairs.map((pair) => [textOf(pair.get(1)?.[0]), readValue(nested(pair, 2)[0] ?? new Map())]),
+  )
+}
+
 /** The field numbers are those of opentelemetry-proto. */
 function decodeProtobuf(bytes: Uint8Array): ReceivedSpan[] {
   const scopes = nested(readMessage(bytes), 1).flatMap((resource) => nested(resource, 2))
@@ -129,12 +221,7 @@ function decodeProtobuf(bytes: Uint8Array): ReceivedSpan[] {
         kind: Number(first(6) ?? 0),
         start: Buffer.from(bytesOf(first(7))).readBigUInt64LE(),
         end: Buffer.from(bytesOf(first(8))).readBigUInt64LE(),
-        attributes: Object.fromEntries(
-          nested(span, 9).map((pair) => [
-            textOf(pair.get(1)?.[0]),
-            readValue(nested(pair, 2)[0] ?? new Map()),
-          ]),
-        ),
+        attributes: readAttributes(nested(span, 9)),
         code: Number(nested(span, 15)[0]?.get(3)?.[0] ?? 0),
       }
     })
