@@ -4,11 +4,13 @@ import { api, type Schemas } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 
 /** Says so where prompts and replies are not stored: in a workspace, or in any if it is undefined. */
+/** `workspaceId` may be several, or some that are excluded. */
 export function ContentNote({ workspaceId }: { workspaceId: string | undefined }) {
   const session = useSession()
+  const ids = workspaceId?.includes('!') ? undefined : workspaceId
   const { data } = useQuery({
     ...api.queryOptions('get', '/workspaces', {
-      params: { query: { limit: 100, ...(workspaceId && { ids: workspaceId }) } },
+      params: { query: { limit: 100, ...(ids && { ids }) } },
     }),
     enabled: mayDo(session, 'workspaces:read'),
   })

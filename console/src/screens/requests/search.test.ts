@@ -15,6 +15,14 @@ test('numbers in the address stay what they were', () => {
   })
 })
 
+test('several workspaces, and those that are excluded, are kept', () => {
+  const [one, two] = ['0b7c1f4e-5a7e-4b43-9d55-6f0f3a1c2d3e', '9d55c1f4-5a7e-4b43-9d55-6f0f3a1c2d3e']
+  for (const workspace_id of [one, `!${one}`, `${one},!${two}`])
+    expect(readSearch({ workspace_id })).toEqual({ workspace_id })
+  for (const workspace_id of ['team', `${one},team`, `${one},`])
+    expect(readSearch({ workspace_id })).toEqual({})
+})
+
 test('several statuses and a period are kept', () => {
   const search = readSearch({ period: '7d', status: 'failed,refused' })
   expect(search).toEqual({ period: '7d', status: 'failed,refused' })

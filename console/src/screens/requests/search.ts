@@ -46,7 +46,8 @@ const patterns: Record<Exclude<keyof RequestSearch, 'period'>, RegExp> = {
   provider: /^.{1,256}$/,
   key: /^.{1,256}$/,
   user_id: /^.{1,256}$/,
-  workspace_id: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+  workspace_id:
+    /^!?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(,!?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}){0,50}$/i,
   status:
     /^!?(completed|failed|cancelled|refused|error|[45]\d\d)(,!?(completed|failed|cancelled|refused|error|[45]\d\d))*$/,
   error_code: /^.{1,256}$/,
