@@ -3,8 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { api, type Schemas } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 
-/** Says so where prompts and replies are not stored: in a workspace, or in any if it is undefined. */
-/** `workspaceId` may be several, or some that are excluded. */
+/** Says where prompts and replies are not stored: in the named workspaces; in any, if none or only excluded ones are named. */
 export function ContentNote({ workspaceId }: { workspaceId: string | undefined }) {
   const session = useSession()
   const ids = workspaceId?.includes('!') ? undefined : workspaceId
