@@ -157,6 +157,7 @@ describe.skipIf(!hasValkey)('a server that is away', () => {
     endings.push(() => link.close())
     await link.open()
     const slots = new SlotCounts(link, 'node', (name) => `own:${name}`)
+    endings.push(() => slots.close())
     const names = Array.from({ length: 1500 }, (_, index) => String(index))
     for (const name of names) expect(await slots.acquire(name, 1, 1)).toBe(true)
     await server.send('FLUSHALL')
@@ -170,7 +171,11 @@ describe.skipIf(!hasValkey)('a server that is away', () => {
     const link = new ValkeyLink(config, log)
     endings.push(() => link.close())
     await link.open()
-    const slotsOf = (node: string) => new SlotCounts(link, node, (name) => `own:${name}`)
+    const slotsOf = (node: string) => {
+      const slots = new SlotCounts(link, node, (name) => `own:${name}`)
+      endings.push(() => slots.close())
+      return slots
+    }
     expect(await slotsOf('dead').acquire('s', 1, 1)).toBe(true)
     const ttl = Number(await server.send('PTTL', 'own:s'))
     expect(ttl > 0 && ttl <= 15_000).toBe(true)
