@@ -98,7 +98,10 @@ function encodeTools({ tools = [], toolChoice }: ModelCall, losses: Losses): Jso
       if (tool.kind === 'function' && tool.strict) isStrict = true
     }
   }
-  if (encoded.length === 0) return {}
+  if (encoded.length === 0) {
+    if (encodeChoice(toolChoice) === 'REQUIRED') losses.add('tool_choice')
+    return {}
+  }
   return {
     tools: encoded,
     tool_choice: encodeChoice(toolChoice),

@@ -66,6 +66,15 @@ describe('R31 requests to Cohere', () => {
     expect(body).toMatchObject({ frequency_penalty: 0, stop_sequences: [...'abcde'] })
   })
 
+  test('R32 a required call is reported where no tool can be sent', () => {
+    const { body, dropped } = encode({
+      tools: [{ kind: 'native', type: 'web_search', wireFormat: 'messages', value: {} }] as never,
+      toolChoice: { kind: 'required' },
+    })
+    expect(body.tool_choice).toBeUndefined()
+    expect(dropped).toEqual(['tool:web_search', 'tool_choice'])
+  })
+
   test('calls of tools, with what the model said before as its plan, and their results', () => {
     const { body, dropped } = encode({
       tools: [weather, { ...weather, name: 'other' }],

@@ -82,9 +82,9 @@ function openReasoning(sink: PartSink): OpenBlock {
       redacted += asString(content.redactedContent) ?? ''
     },
     close: () => {
-      if (redacted !== '') return endRedacted(redacted, sink)
       if (signature !== '') sink.delta(open(), { signature })
       if (part !== null) sink.end(part)
+      if (redacted !== '') endRedacted(redacted, sink)
     },
   }
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../platform/json/json-values.ts'
 import type { Message } from '../call/call.ts'
 import type { Losses } from '../fields.ts'
 import type { Target } from '../wire-format.ts'
-import { DocumentNames, encodeParts } from './parts-encode.ts'
+import { absentText, DocumentNames, encodeParts } from './parts-encode.ts'
 
 export interface Turn {
   role: 'user' | 'assistant'
@@ -32,7 +32,7 @@ export function encodeMessages(
   }
   // The vendor requires a turn.
   if (turns.length === 0) addTurn(turns, 'user', system.splice(0))
-  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [{ text: ' ' }] })
+  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [{ text: absentText }] })
   for (const turn of turns) arrange(turn)
   return { system, messages: turns }
 }
@@ -56,5 +56,5 @@ function arrange(turn: Turn): void {
     turn.content = [...turn.content.filter(isResult), ...turn.content.filter((block) => !isResult(block))]
   const hasDocument = turn.content.some((block) => block.document !== undefined)
   const hasText = turn.content.some((block) => block.text !== undefined)
-  if (hasDocument && !hasText) turn.content.push({ text: ' ' })
+  if (hasDocument && !hasText) turn.content.push({ text: absentText })
 }

@@ -23,6 +23,9 @@ import { encodeCachePoint } from './cache-point.ts'
 
 type Part = InputPart | OutputPart
 
+/** Stands where the vendor requires a text, and the caller wrote none. */
+export const absentText = '(no text)'
+
 interface EncodeContext {
   target: Target
   losses: Losses
@@ -39,7 +42,7 @@ type PartEncoders = {
 
 const encoders: PartEncoders = {
   text: encodeText,
-  refusal: ({ text }) => (text === '' ? undefined : { text }),
+  refusal: ({ text }) => encodeWords(text),
   reasoning: encodeReasoning,
   'tool-call': ({ id, name, arguments: text, custom }) => ({
     toolUse: { toolUseId: sanitizeToolId(id), name, input: parseToolArguments(text, custom) },
@@ -64,10 +67,14 @@ export function encodeParts(parts: readonly Part[], context: EncodeContext): Jso
   })
 }
 
-/** The vendor rejects empty text. */
+/** The vendor rejects text without a visible character. */
+function encodeWords(text: string): JsonObject | undefined {
+  return text.trim() === '' ? undefined : { text }
+}
+
 function encodeText({ text, citations }: TextPart, { losses }: EncodeContext): JsonObject | undefined {
   if (citations && citations.length > 0) losses.add('citations')
-  return text === '' ? undefined : { text }
+  return encodeWords(text)
 }
 
 /** Reasoning is sent back only to the vendor that produced it. */
@@ -88,7 +95,9 @@ function encodeToolResult(part: ToolResultPart, context: EncodeContext): JsonObj
       toolUseId: sanitizeToolId(part.id),
       // The vendor rejects an empty list.
       content:
-        content.length > 0 ? content.filter(({ cachePoint }) => cachePoint === undefined) : [{ text: ' ' }],
+        content.length > 0
+          ? content.filter(({ cachePoint }) => cachePoint === undefined)
+          : [{ text: absentText }],
       status: part.isError ? 'error' : undefined,
     }),
   }
@@ -200,5 +209,5 @@ export class DocumentNames {
 /** The transcript is sent as text; the audio is lost. */
 function encodeAudio({ transcript }: AudioPart, { losses }: EncodeContext): JsonObject | undefined {
   losses.add('audio')
-  return transcript ? { text: transcript } : undefined
+  return encodeWords(transcript ?? '')
 }

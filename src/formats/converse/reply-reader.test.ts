@@ -98,6 +98,21 @@ describe('R31 replies in the Converse format', () => {
     expect(choices[0]).toMatchObject({ parts: [{ arguments: '{}' }], end: { reason: 'tool_calls' } })
   })
 
+  test('R33 every part ends once, also of readable reasoning with a redacted rest', () => {
+    const reader = converse.upstream.createReader()
+    const events = [
+      delta(0, { reasoningContent: { text: 'Hm' } }),
+      delta(0, { reasoningContent: { redactedContent: 'c2VjcmV0' } }),
+      stop(0),
+      { messageStop: { stopReason: 'end_turn' } },
+      delta(1, { text: 'too late' }),
+    ].flatMap((event) => reader.read({ event: '', data: JSON.stringify(event) }))
+    const partsOf = (type: string) =>
+      events.flatMap((event) => (event.type === type && 'part' in event ? [event.part] : []))
+    expect(partsOf('part-start')).toEqual([0, 1])
+    expect(partsOf('part-end')).toEqual([0, 1])
+  })
+
   test('redacted reasoning is kept for the vendor', () => {
     const { choices } = readWhole({
       output: {

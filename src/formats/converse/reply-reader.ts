@@ -98,6 +98,7 @@ export class ConverseReader implements ReplyReader {
   }
 
   #openBlock(index: unknown, start: JsonObject): void {
+    if (this.#isStopped) return
     this.#closeBlock(index)
     if (start.toolUse !== undefined) this.#hasToolCalls = true
     this.#blocks.set(index, openBlock(start, this.#sink))
@@ -105,6 +106,7 @@ export class ConverseReader implements ReplyReader {
 
   /** Only blocks of tools and images have a start. */
   #addDelta(index: unknown, delta: JsonObject): void {
+    if (this.#isStopped) return
     if (!this.#blocks.has(index)) this.#openBlock(index, delta)
     this.#blocks.get(index)?.add(delta)
   }

@@ -70,6 +70,22 @@ describe('R31 requests in the Converse format', () => {
     expect(body.messages).toMatchObject([{ role: 'user' }, { role: 'assistant' }])
   })
 
+  test('blank text, which the vendor rejects, is not sent', () => {
+    const { body } = encode({
+      messages: [
+        { role: 'system', parts: [text(' ')] },
+        { role: 'assistant', parts: [text('\n'), text('Hi')] },
+        { role: 'user', parts: [{ kind: 'tool-result', id: 't', content: [text('  ')] }, text('')] },
+      ],
+    })
+    expect(body.system).toBeUndefined()
+    expect(body.messages).toEqual([
+      { role: 'user', content: [{ text: '(no text)' }] },
+      { role: 'assistant', content: [{ text: 'Hi' }] },
+      { role: 'user', content: [{ toolResult: { toolUseId: 't', content: [{ text: '(no text)' }] } }] },
+    ])
+  })
+
   test('calls of tools and their results', () => {
     const { body } = encode({
       tools: [weather],
@@ -153,7 +169,7 @@ describe('R31 requests in the Converse format', () => {
           { image: { format: 'png', source: { bytes: 'iVBORw0=' } } },
           { document: { format: 'pdf', name: 'Q3 report', source: { bytes: 'JVBERi0=' } } },
           { document: { format: 'pdf', name: 'Q3 report 2', source: { bytes: 'JVBERi0=' } } },
-          { text: ' ' },
+          { text: '(no text)' },
         ],
       },
     ])
