@@ -14,10 +14,16 @@ export interface Flow {
 /** A byte order mark is a space for the engine, and invisible for the filters. */
 const space = /[^\S\ufeff]/
 
+/** Tries the pattern only on characters that it may match: long words are read often. */
+function isSpace(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return (code <= 32 || code >= 128) && space.test(text.charAt(at))
+}
+
 /** The start of the word that ends here; the same place after a space. */
 export function findWordStart(text: string, end: number, least = 0): number {
   let start = end
-  while (start > least && !space.test(text.charAt(start - 1))) start--
+  while (start > least && !isSpace(text, start - 1)) start--
   return start
 }
 
@@ -28,21 +34,26 @@ const maxGap = 18
 /** Signs and letters before the first digit: `+ (`, the country of an IBAN. */
 const maxPrefix = 4
 
+/** Some digits are pairs of surrogates. */
+function isDigit(text: string, at: number): boolean {
+  return digit.test(String.fromCodePoint(text.codePointAt(at) ?? 0))
+}
+
 /** Numbers: digits with little between them. */
 const numbers: Flow = {
   mayMatch: (text, from) => digitOrColons.test(text.slice(from)),
   findOpen(text) {
     let [open, first] = [Math.min(findWordStart(text, text.length), text.length - maxPrefix), text.length]
-    for (let at = text.length - 1; at >= 0 && first - at <= maxGap; at--)
-      if (digit.test(text.charAt(at))) first = at
+    for (let at = text.length - 1; at >= 0 && first - at <= maxGap; at--) if (isDigit(text, at)) first = at
     if (first < text.length) open = Math.min(open, findWordStart(text, first), first - maxPrefix)
     return Math.max(0, open)
   },
 }
 
-/** A local part before a sign in brackets, or a domain between two of them. */
-const maxLabel = 70
-const bracketSign = /[[({<]\s{0,2}(?:at|@|arroba|chiocciola|dot|punkt|punto|point|\.)\s{0,2}[\])}>]/gi
+/** The longest part before a sign in brackets, and the longest domain behind it. */
+const maxLocal = 70
+const maxDomain = 400
+const bracketSign = /[[({<]\s{0,2}(?:at|@|arroba|chiocciola)\s{0,2}[\])}>]/gi
 const openBracket = /[[({<]\s{0,2}[a-z@.]{0,10}\s{0,2}$/i
 
 const emails: Flow = {
@@ -50,16 +61,10 @@ const emails: Flow = {
     /[@＠]|%40|&#64;|\bdot\b|[[({<]\s{0,2}(?:at|arroba|chiocciola)/i.test(text.slice(from)),
   findOpen(text) {
     let open = findSpelledStart(text)
-    const signs = [...text.matchAll(bracketSign)].map(({ index, 0: sign }) => ({
-      index,
-      end: index + sign.length,
-    }))
     const half = openBracket.exec(text)
-    if (half) signs.push({ index: half.index, end: text.length })
-    for (let end = text.length, sign = signs.pop(); sign && end - sign.end <= maxLabel; sign = signs.pop()) {
-      end = sign.index
-      open = Math.min(open, sign.index - maxLabel)
-    }
+    if (half) open = Math.min(open, half.index - maxLocal)
+    for (const { index, 0: sign } of text.matchAll(bracketSign))
+      if (text.length - index - sign.length <= maxDomain) open = Math.min(open, index - maxLocal)
     return Math.max(0, open)
   },
 }
@@ -81,7 +86,7 @@ function findSpelledStart(text: string): number {
 /** What of a secret has spaces in it, or is decided by what follows. */
 const openSecrets = [
   /(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}["']?[\s:;,|/]{1,4}["']?[A-Za-z0-9+/=]*$/,
-  /\S*[0-9a-f]{64}(?:[^\S\ufeff][\s\S]{0,50})?$/i,
+  /0x[0-9a-f]{64}(?:[^\w-][\s\S]{0,50})?$/i,
   /-----[A-Z0-9 ]{0,60}-{0,5}(?:["'`]\s{0,8})?$/,
 ]
 

@@ -82,7 +82,9 @@ export function findCertainEnd(text: string, { characters, hasLongWords, flows }
   const start = Math.max(0, text.length - tailLength)
   const tail = text.slice(start)
   if (!flows || !isPlain(tail)) return end
-  return Math.max(end, start + Math.min(tail.length, ...flows.map(({ findOpen }) => findOpen(tail))))
+  const open = Math.min(tail.length, ...flows.map(({ findOpen }) => findOpen(tail)))
+  // What is open from the beginning of the end may have begun before it: a long token.
+  return open === 0 ? end : Math.max(end, start + open)
 }
 
 /** Whether a text certainly has no match, nor the beginning of one before its open end; `from`: before this place is only context. */
