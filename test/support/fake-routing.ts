@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { Benchmarks } from '../../src/catalog/benchmarks/benchmarks.ts'
 import type { ByokKey } from '../../src/catalog/byok-keys.ts'
 import { buildCatalog, type Catalog } from '../../src/catalog/catalog.ts'
@@ -68,7 +69,7 @@ export interface FakeGateway extends Gateway {
 /** The parts of a gateway that a routing decision needs. */
 export function buildFakeGateway(catalog: Catalog, clock: Clock, random: () => number): FakeGateway {
   const routing = Object.assign(new Routing(), { random })
-  const log = { warn: () => undefined }
+  const log = pino({ level: 'silent' })
   const settings = { limits: { total: 3_600_000, cooldown: 300_000 } }
   const benchmarks = new Benchmarks()
   const timer = new CoarseTimer()
