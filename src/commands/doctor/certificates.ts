@@ -49,10 +49,26 @@ function describePem(name: string, pem: string, now: number): CheckResult[] {
     ]
   try {
     const certificates = blocks.map((block) => new X509Certificate(block))
-    return [describeExpiry(`The file of ${name}`, certificates, now)]
+    return [describeAuthorities(`The file of ${name}`, certificates, now)]
   } catch {
     return [failed(check, `The file of ${name} has a damaged certificate.`, 'Replace the file.')]
   }
+}
+
+/** Lists of authorities often keep some that have expired: those beside them still work. */
+export function describeAuthorities(
+  owner: string,
+  certificates: readonly Validity[],
+  now: number,
+): CheckResult {
+  const valid = certificates.filter(({ validTo }) => Date.parse(validTo) > now)
+  const expired = certificates.length - valid.length
+  if (expired === 0 || valid.length === 0) return describeExpiry(owner, certificates, now)
+  return warned(
+    check,
+    `${owner} has ${expired} expired of ${certificates.length} certificates.`,
+    'Remove them from the file, unless a server that Headgate calls needs one: then renew it.',
+  )
 }
 
 type Validity = Pick<X509Certificate, 'validFrom' | 'validTo'>

@@ -14,7 +14,7 @@ import { startUpstream, type Upstream } from '../../../test/support/upstream.ts'
 import type { Environment } from '../../config.ts'
 import { recordServerEvent } from '../../gateway/server-events.ts'
 import { isPostgres } from '../../platform/db/db.ts'
-import { checkPublicCertificate, describeExpiry } from './certificates.ts'
+import { checkPublicCertificate, describeAuthorities, describeExpiry } from './certificates.ts'
 import { type CheckName, type CheckResult, checkNames } from './check-result.ts'
 import { diagnose, formatDiagnosis } from './doctor.ts'
 import { checkClock, describeSpace } from './machine.ts'
@@ -239,6 +239,16 @@ describe('certificates', () => {
     ['2027-11-19', '2027-01-01', 'failed'],
   ] as const)('that expires on %s and begins on %s: %s', (validTo, validFrom, status) => {
     expect(describeExpiry('It', validity(validTo, validFrom), now).status).toBe(status)
+  })
+
+  test('of authorities fail only where none is valid any more', () => {
+    const [valid, expired] = [validity('2027-11-19'), validity('2026-11-18')]
+    expect(describeAuthorities('It', [...valid, ...expired], now)).toMatchObject({
+      status: 'warning',
+      message: 'It has 1 expired of 2 certificates.',
+    })
+    expect(describeAuthorities('It', [...expired, ...expired], now).status).toBe('failed')
+    expect(describeAuthorities('It', [...valid, ...valid], now).status).toBe('ok')
   })
 
   test('of files that variables name are read', async () => {
