@@ -84,7 +84,7 @@ describeWithUpstreams(
   (bench) => {
     beforeAll(() =>
       setKeyGuardrail(bench().server, {
-        content_filters: [{ pattern: 'fine.*letters', action: 'redact', scope: 'output' }],
+        content_filters: [{ pattern: 'Please[^!]*!', action: 'redact', scope: 'output' }],
       }),
     )
 
@@ -109,7 +109,7 @@ describeWithUpstreams(
         const received = await bench().server.timer.passUntil(reply)
         expect(received.indexOf(': HEADGATE')).toBeGreaterThan(-1)
         expect(received.indexOf(': HEADGATE')).toBeLessThan(received.indexOf('Please write'))
-        expect(received).not.toContain('fine day')
+        expect(received).toContain('fine day')
         expect(received).toContain('[DONE]')
       },
     )

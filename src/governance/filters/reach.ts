@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js'
-import { measureLongestMatch } from '../../platform/text/pattern.ts'
+import { estimateProgramSize, measureLongestMatch } from '../../platform/text/pattern.ts'
+import { openProgram, type PatternProgram } from '../../platform/text/pattern-progress.ts'
 import type { DetectorSlug } from './detectors.ts'
 import { type Flow, findWordStart, flows } from './flow.ts'
 import { findFromEnd, isPlain } from './plain-text.ts'
@@ -11,8 +12,10 @@ export interface Reach {
   characters: number
   /** Whether some matches are longer, but have no space in them. */
   hasLongWords: boolean
-  /** Those of all filters; null if one has none. */
+  /** Those of the detectors; null if one has none. */
   flows: readonly Flow[] | null
+  /** The custom patterns, to be followed in a stream; null if they are not. */
+  programs: readonly PatternProgram[] | null
 }
 
 /** The longest match of each detector, and what it looks at behind the match. */
@@ -36,19 +39,42 @@ const maxReach = 4096
 /** Length above which a word is decided without its end: tokens of three parts, the longest secrets, are shorter. */
 const maxWordLength = 16_384
 
+/** Larger programs together take longer for a character than is worth it: their longest match is held back. */
+const maxFollowedSize = 256
+
 /** The reach of all filters together. */
 export function computeReach({ builtins, customs }: FilterRules): Reach {
-  const reaches = [
-    ...builtins.map(({ slug }) => detectorReach[slug]),
-    // A pattern may look at the next character: `\b`.
-    ...customs.map(({ pattern }) => measureLongestMatch(RE2JS.translateRegExp(pattern)) + 1),
-  ]
-  const characters = Math.max(0, ...reaches)
+  const characters = Math.max(reachOfDetectors(builtins), reachOfPatterns(customs))
   return {
     characters: characters > maxReach ? Number.POSITIVE_INFINITY : characters,
     hasLongWords: builtins.some(({ slug }) => slug === 'secrets'),
-    flows: customs.length > 0 ? null : collectFlows(builtins),
+    flows: collectFlows(builtins),
+    programs: customs.length > 0 ? null : [],
   }
+}
+
+/** The reach in a stream, where a match of a custom pattern has a window. */
+export function computeStreamReach(rules: FilterRules): Reach {
+  const { builtins, customs } = rules
+  return {
+    ...computeReach(rules),
+    characters: Math.max(reachOfDetectors(builtins), Math.min(maxReach, reachOfPatterns(customs))),
+    programs: openPrograms(customs),
+  }
+}
+
+function reachOfDetectors(builtins: FilterRules['builtins']): number {
+  return Math.max(0, ...builtins.map(({ slug }) => detectorReach[slug]))
+}
+
+function reachOfPatterns(customs: FilterRules['customs']): number {
+  // A pattern may look at the next character: `\b`.
+  return Math.max(0, ...customs.map(({ pattern }) => measureLongestMatch(RE2JS.translateRegExp(pattern)) + 1))
+}
+
+function openPrograms(customs: FilterRules['customs']): PatternProgram[] | null {
+  const size = customs.reduce((sum, { pattern }) => sum + estimateProgramSize(pattern), 0)
+  return size > maxFollowedSize ? null : customs.map(({ pattern }) => openProgram(pattern))
 }
 
 function collectFlows(builtins: FilterRules['builtins']): Flow[] | null {
@@ -73,8 +99,15 @@ export function splitRules(rules: FilterRules): { bounded: FilterRules; unbounde
 /** The end of a text that decides where it is open: longer than any match that is not a word. */
 const tailLength = 1024
 
-/** Finds the end up to which nothing that may still follow the text changes its matches. */
-export function findCertainEnd(text: string, { characters, hasLongWords, flows }: Reach): number {
+/**
+ * Finds the end up to which nothing that may still follow the text changes its matches. `customOpen`: where a match of a
+ * custom pattern may begin, if that is known.
+ */
+export function findCertainEnd(
+  text: string,
+  { characters, hasLongWords, flows, programs }: Reach,
+  customOpen = programs?.length === 0 ? text.length : 0,
+): number {
   if (characters === Number.POSITIVE_INFINITY) return 0
   const reached = findFromEnd(text, characters)
   const least = Math.max(0, text.length - maxWordLength)
@@ -84,10 +117,10 @@ export function findCertainEnd(text: string, { characters, hasLongWords, flows }
   if (!flows || !isPlain(tail)) return end
   const open = Math.min(tail.length, ...flows.map(({ findOpen }) => findOpen(tail)))
   // What is open from the beginning of the end may have begun before it: a long token.
-  return open === 0 ? end : Math.max(end, start + open)
+  return open === 0 ? end : Math.max(end, Math.min(customOpen, start + open))
 }
 
-/** Whether a text certainly has no match, nor the beginning of one before its open end; `from`: before this place is only context. */
+/** Whether a text certainly has no match of a detector, nor the beginning of one before its open end; `from`: before this place is only context. */
 export function isQuiet(text: string, from: number, { flows }: Reach): boolean {
   return flows !== null && isPlain(text) && !flows.some(({ mayMatch }) => mayMatch(text, from))
 }

@@ -1,6 +1,6 @@
 import { sha256 } from '../../platform/crypto/crypto.ts'
 import type { FilterHit } from '../filters/filter-set.ts'
-import { computeReach, type Reach } from '../filters/reach.ts'
+import { computeStreamReach, type Reach } from '../filters/reach.ts'
 import type { BuiltinRule, CustomRule, FilterRules } from '../filters/rules.ts'
 import type { RuleSet } from '../filters/scanner.ts'
 import type {
@@ -109,7 +109,7 @@ function buildReplyRules({ builtins, customs, allowedPhrases }: FilterRules): Re
   const enforced = select(isStrict)
   const recorded = select((rule) => !isStrict(rule))
   if (!enforced && !recorded) return null
-  return { enforced: enforced && { ...enforced, reach: computeReach(enforced.rules) }, recorded }
+  return { enforced: enforced && { ...enforced, reach: computeStreamReach(enforced.rules) }, recorded }
 }
 
 function listRules(

@@ -4,7 +4,7 @@ import { applyTextEdits } from '../../formats/call/json-text.ts'
 import { fakeSecret } from '../../governance/filters/corpus/fake-secrets.ts'
 import type { DetectorSlug } from '../../governance/filters/detectors.ts'
 import { type FilterHit, FilterSet } from '../../governance/filters/filter-set.ts'
-import { computeReach } from '../../governance/filters/reach.ts'
+import { computeStreamReach } from '../../governance/filters/reach.ts'
 import { redactText } from '../../governance/filters/redact-text.ts'
 import { scanText } from '../../governance/filters/scan-text.ts'
 import { HeldText, type TextFilter } from './held-text.ts'
@@ -21,7 +21,7 @@ function createFilter(slugs: readonly DetectorSlug[], patterns: readonly string[
   const hits: FilterHit[] = []
   let scanned = 0
   const filter: TextFilter = {
-    reach: computeReach(rules),
+    reach: computeStreamReach(rules),
     scan: async (text, from) => {
       scanned += text.length
       return scanText(set, { text, place, ...(from !== undefined && { from }) })
@@ -237,12 +237,101 @@ describe('R35 a text that is held back', () => {
     expect(released.filter((piece) => piece !== '').length).toBeGreaterThan(4)
   })
 
-  test('under a pattern without a longest match is released at its end', async () => {
-    const { filter, redact } = createFilter([], ['BEGIN[^;]*;'])
-    const text = `${prose}BEGIN${prose};${prose}`
-    const released = await release(filter, text.match(/[\s\S]{1,50}/g) ?? [])
-    expect(released.slice(0, -1).join('')).toBe('')
+  const repeated = 'BEGIN[^;]*;'
+
+  test('under a pattern without a longest match is held back from where a match may begin', async () => {
+    const { filter, redact, scanned } = createFilter([], [repeated])
+    const events = (text: string) => text.match(/\s?\S{1,6}/g) ?? []
+    const [before, match, after] = [events(prose), events(`BEGIN${prose};`), events(prose)]
+    const released = await release(filter, [...before, ...match, ...after])
+    expect(released.join('')).toBe(redact(`${prose.trimEnd()}BEGIN${prose};${prose.trimEnd()}`))
+    expect(released.slice(0, before.length).join('')).toBe(prose.trimEnd())
+    expect(released.slice(before.length, before.length + match.length - 1).join('')).toBe('')
+    expect(scanned()).toBeLessThan(4 * prose.length)
+  })
+
+  test('is held back for no more than 4,096 characters by what may become a match', async () => {
+    const { filter } = createFilter([], [repeated])
+    const held = new HeldText(filter, false)
+    const text = `BEGIN${prose.repeat(10)}`
+    let [received, released, most] = [0, 0, 0]
+    for (const piece of text.match(/[\s\S]{1,20}/g) ?? []) {
+      received += piece.length
+      released += (await held.add(piece)).length
+      most = Math.max(most, received - released)
+    }
+    expect(most).toBeGreaterThan(4000)
+    expect(most).toBeLessThan(2 * 4096)
+  })
+
+  test('is redacted by any custom pattern as the whole text would be, however it is split', async () => {
+    const words = fc.constantFrom(
+      ...[
+        'KEY-',
+        'key-',
+        '12',
+        '7',
+        'x',
+        'xxx',
+        'START',
+        'END',
+        'STARTEND',
+        ' ',
+        '\n',
+        '-',
+        'a.b',
+        'ab',
+        'ba',
+        'É',
+      ],
+      ...[
+        '\u200b',
+        'ＫＥＹ-1',
+        '😀',
+        'ſ',
+        'foo',
+        'foobar',
+        'bar',
+        ':',
+        'Ω',
+        '--',
+        'name: Jo',
+        'Name = Al ',
+        '"q"',
+      ],
+    )
+    const sets = [
+      ['KEY-[0-9]+'],
+      ['(?i)key-\\d*\\b', 'x+'],
+      ['START.*END'],
+      ['START[\\s\\S]*?END', '\\bfoo\\B', 'ab|ba|aba'],
+      ['(?i)name\\s*[:=]\\s*\\w+', '(?m)^-+$', '😀+|[^\\x00-\\x7f]{2,}'],
+    ]
+    for (const patterns of sets) {
+      const { filter, redact } = createFilter(['email', 'ssn'], patterns)
+      await expectSameHoweverSplit(filter, redact, { words, maxLength: 60, numRuns: 150 })
+    }
+  })
+
+  test('has no match that begins in a long piece', async () => {
+    const { filter, redact } = createFilter([], ['KEY-[0-9]+', 'START[^;]*;'])
+    const text = `${prose.repeat(5)}KEY-12 ${prose}START ${prose.repeat(2)}; ${prose.repeat(5)}`
+    const start = text.indexOf('KEY')
+    const end = text.indexOf(';') - 5
+    for (const cut of [1, 3, 5]) {
+      const between = text.slice(start + cut, end).match(/[\s\S]{1,11}/g) ?? []
+      const released = await release(filter, [text.slice(0, start + cut), ...between, text.slice(end)])
+      expect(released.join('')).toBe(redact(text))
+    }
+  })
+
+  test('is held back by many patterns as far as their longest match reaches', async () => {
+    const patterns = Array.from({ length: 20 }, (_, index) => `K${index}-[0-9]{2,20}`)
+    const { filter, redact } = createFilter([], patterns)
+    const text = `${prose}K7-123456 ${prose}`
+    const released = await release(filter, text.match(/.{1,9}/g) ?? [])
     expect(released.join('')).toBe(redact(text))
+    expect(released.slice(0, -1).join('').length).toBeGreaterThan(prose.length)
   })
 
   test('that is JSON stays JSON, and its escapes hide nothing', async () => {

@@ -1,4 +1,5 @@
 import { applyTextEdits, type Edit } from '../../formats/call/json-text.ts'
+import { CustomFlow } from '../../governance/filters/custom-flow.ts'
 import type { FilterHit, FilterResult } from '../../governance/filters/filter-set.ts'
 import { findCertainEnd, isQuiet, type Reach } from '../../governance/filters/reach.ts'
 import { type RedactedText, selectHits } from '../../governance/filters/redact-text.ts'
@@ -34,6 +35,8 @@ const maxRecordedEdits = 100_000
  */
 export class HeldText {
   readonly #filter: TextFilter
+  /** Null if its patterns are not followed. */
+  readonly #custom: CustomFlow | null
   #isWhole: boolean | null
   /** Released already. */
   #context = ''
@@ -48,6 +51,8 @@ export class HeldText {
   /** `isWhole`: the text is held back until its end in any case. */
   constructor(filter: TextFilter, isWhole: boolean) {
     this.#filter = filter
+    const { programs, characters } = filter.reach
+    this.#custom = programs && new CustomFlow(programs, characters)
     this.#isWhole = isWhole || null
   }
 
@@ -64,8 +69,9 @@ export class HeldText {
     this.#held += text
     this.#earlyScan = Math.min(maxEarlyScan, this.#earlyScan + earlyScanRate * text.length)
     this.#isWhole ??= looksLikeJson(this.#held)
+    if (!this.#isWhole) this.#custom?.add(text)
     if (this.#isWhole !== false) return ''
-    if (this.#filter.reach.flows) return this.#addFlowing()
+    if (this.#filter.reach.flows && this.#custom) return this.#addFlowing()
     return this.#shouldScan() ? this.#scan() : ''
   }
 
@@ -73,9 +79,10 @@ export class HeldText {
   async #addFlowing(): Promise<string> {
     const text = this.#context + this.#held
     const from = this.#context.length
-    const end = avoidSplit(text, findCertainEnd(text, this.#filter.reach))
+    const end = avoidSplit(text, this.#findCertainEnd(text))
     if (end <= from) return ''
-    if (isQuiet(text, from, this.#filter.reach)) return this.#release(text, end, [])
+    const isQuietCustom = !this.#custom?.mayMatch(this.#position)
+    if (isQuietCustom && isQuiet(text, from, this.#filter.reach)) return this.#release(text, end, [])
     if (this.#shouldScan()) return this.#scan()
     if (this.#earlyScan < text.length) return ''
     this.#earlyScan -= text.length
@@ -104,7 +111,7 @@ export class HeldText {
     const text = this.#context + this.#held
     const from = this.#context.length
     this.#scannedLength = this.#held.length
-    const certain = isEnd ? text.length : findCertainEnd(text, this.#filter.reach)
+    const certain = isEnd ? text.length : this.#findCertainEnd(text)
     if (certain <= from) return ''
     const { hits, redactions } = await this.#filter.scan(text, from)
     const isOpen = (end: number) => end > certain || (!isEnd && end === text.length)
@@ -116,6 +123,12 @@ export class HeldText {
       end,
       redactions.filter((redaction) => redaction.end <= end),
     )
+  }
+
+  #findCertainEnd(text: string): number {
+    if (!this.#custom) return findCertainEnd(text, this.#filter.reach)
+    const start = this.#position - this.#context.length
+    return findCertainEnd(text, this.#filter.reach, this.#custom.findOpen() - start)
   }
 
   #release(text: string, end: number, edits: readonly Edit[]): string {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { measureCpuTimeOf } from '../../../test/support/cpu-time.ts'
 import type { DetectorSlug } from '../../governance/filters/detectors.ts'
 import { FilterSet } from '../../governance/filters/filter-set.ts'
-import { computeReach } from '../../governance/filters/reach.ts'
+import { computeStreamReach } from '../../governance/filters/reach.ts'
 import { redactText } from '../../governance/filters/redact-text.ts'
 import { scanText } from '../../governance/filters/scan-text.ts'
 import { HeldText } from './held-text.ts'
@@ -18,7 +18,7 @@ const set = new FilterSet(rules)
 async function release(text: string, length: number): Promise<string> {
   const held = new HeldText(
     {
-      reach: computeReach(rules),
+      reach: computeStreamReach(rules),
       scan: async (section, from) =>
         scanText(set, { text: section, place, ...(from !== undefined && { from }) }),
       redact: async (whole) => redactText(set, whole, place),
