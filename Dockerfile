@@ -10,6 +10,7 @@ RUN node scripts/console.mjs
 COPY scripts/package.mjs scripts/compile.ts scripts/runtime-settings.mjs scripts/
 COPY scripts/packaging scripts/packaging
 COPY openapi.json LICENSE NOTICE ./
+COPY docs docs
 COPY src src
 # Shown by `headgate --version`: the builder has no clone.
 ARG COMMIT

@@ -53,6 +53,7 @@ import { ContentScanner } from './governance/filters/scanner.ts'
 import { applyLimitSettings } from './governance/limits/apply-settings.ts'
 import { LimitCounts } from './governance/limits/counts.ts'
 import { consolePage, consoleRoutes } from './http/console/routes.ts'
+import { docsRoutes } from './http/docs/routes.ts'
 import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes, isReady } from './http/system-routes.ts'
@@ -234,7 +235,7 @@ function databaseError(error: unknown): ConfigError {
 }
 
 export function startServer(gateway: Gateway): Server {
-  const routes = [...pageGroups, toRouteGroup([...consoleRoutes, ...buildSystemRoutes()])]
+  const routes = [...pageGroups, toRouteGroup([...consoleRoutes, ...docsRoutes, ...buildSystemRoutes()])]
   const server = listen(gateway, operationGroups, routes, consolePage)
   gateway.worker?.acceptWith(server)
   gateway.connections = server

@@ -40,7 +40,7 @@ function isShort({ length }: Uint8Array): boolean {
   return length <= maxBytesAtOnce
 }
 
-/** A JSON response in an encoding that the client accepts. Streams and short responses remain as they are. */
+/** A JSON response or a page in an encoding that the client accepts. Streams and short responses remain as they are. */
 export function compressResponse(request: Request, response: Response): Response | Promise<Response> {
   const accepted = request.headers.get('accept-encoding')
   if (accepted === null || accepted === 'identity') return response
@@ -50,11 +50,11 @@ export function compressResponse(request: Request, response: Response): Response
   return compressor ? encode(response, compressor) : response
 }
 
-const jsonPattern = /^application\/(?:[\w.-]+\+)?json\b/
+const textPattern = /^(?:application\/(?:[\w.-]+\+)?json|text\/html)\b/
 
 /** A length says that the body is a file, and `no-transform` that it is a stream. A response not to be stored has secrets. */
 function isCompressible(headers: Headers): boolean {
-  if (!jsonPattern.test(headers.get('content-type') ?? '')) return false
+  if (!textPattern.test(headers.get('content-type') ?? '')) return false
   if (headers.has('content-encoding') || headers.has('content-length')) return false
   return !/no-transform|no-store/.test(headers.get('cache-control') ?? '')
 }

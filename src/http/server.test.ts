@@ -313,11 +313,6 @@ describeOnSqlite(
       const text = new TextDecoder().decode(Bun.gunzipSync(await response.arrayBuffer()))
       expect(text).toBe(await Bun.file('openapi.json').text())
     })
-
-    test('/docs leads to the reference in the console', async () => {
-      const response = await fetch(`${server().url}/docs`, { redirect: 'manual' })
-      expect([response.status, response.headers.get('location')]).toEqual([302, '/reference'])
-    })
   },
   { settings },
 )

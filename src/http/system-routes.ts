@@ -1,6 +1,5 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { pathPrefixOf } from '../access/origin.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Readiness } from '../gateway/worker-protocol.ts'
 import { build, runtime } from '../platform/build.ts'
@@ -36,11 +35,6 @@ export function buildSystemRoutes(): RawRoute[] {
       return new Response(body, { headers: { 'content-type': contentType } })
     }),
     getRoute('/openapi.json', async (_, request) => sendOpenApi(request)),
-    // The reference is a screen of the console.
-    getRoute('/docs', async (gateway) => {
-      const headers = { location: `${pathPrefixOf(gateway)}/reference` }
-      return new Response(null, { status: 302, headers })
-    }),
   ]
 }
 

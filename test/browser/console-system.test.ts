@@ -124,9 +124,9 @@ describeInChromium('System and API reference in the console', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   })
 
-  test('the reference is readable without a session; /docs leads to it', async () => {
+  test('the reference is readable without a session', async () => {
     const page = await chromium().openPage(phone)
-    await page.goto(`${siteOf(server)}/docs`)
+    await page.goto(`${siteOf(server)}/reference`)
     await page.getByRole('heading', { level: 2, name: 'Chat' }).click()
     await page.getByRole('link', { name: '/chat/completions', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'POST /chat/completions' }).waitFor()

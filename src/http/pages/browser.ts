@@ -10,24 +10,31 @@ import { bodyPaceOf, readBodyText } from '../../platform/http/body-reader.ts'
 import type { RawRoute } from '../operation.ts'
 import { renderProblemPage } from './markup.ts'
 
-/** Renders errors as HTML pages too. */
+/** A page that anyone may open, at a limited rate. */
 export function createPage(method: RawRoute['method'], path: string, handle: RawRoute['handle']): RawRoute {
   return {
     method,
     path,
-    handle: async (gateway, request) => {
-      try {
-        await limitAnonymous(gateway, request, path)
-        return await handle(gateway, request)
-      } catch (error) {
-        if (error instanceof GatewayError && error.row.status < 500) {
-          const response = renderProblemPage(gateway, error.row.status, error.message)
-          for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value)
-          return response
-        }
-        throw error
+    handle: renderErrors(async (gateway, request) => {
+      await limitAnonymous(gateway, request, path)
+      return handle(gateway, request)
+    }),
+  }
+}
+
+/** Renders errors as HTML pages too. */
+export function renderErrors(handle: RawRoute['handle']): RawRoute['handle'] {
+  return async (gateway, request) => {
+    try {
+      return await handle(gateway, request)
+    } catch (error) {
+      if (error instanceof GatewayError && error.row.status < 500) {
+        const response = renderProblemPage(gateway, error.row.status, error.message)
+        for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value)
+        return response
       }
-    },
+      throw error
+    }
   }
 }
 

@@ -19,6 +19,10 @@ interface PageParts {
   script?: string
   /** The address of the icon, as a data URL. */
   icon?: string
+  /** Styles in the place of the common ones. */
+  style?: string
+  /** Whether the page shows pictures of this server. */
+  hasImages?: boolean
 }
 
 /** The CSP allows no frames, nothing of other servers, and no scripts but those of this server on a page that has one. */
@@ -28,12 +32,12 @@ export function renderHtmlPage(parts: PageParts): Response {
   const script = parts.script ? `<script src="${escapeHtml(parts.script)}" defer></script>` : ''
   const icon = parts.icon ? `<link rel="icon" type="image/svg+xml" href="${escapeHtml(parts.icon)}">` : ''
   return new Response(
-    `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(parts.base)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>${escapeHtml(parts.title)}</title>${icon}<style>${pageStyle}</style>${script}</head><body>${parts.body}</body></html>`,
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(parts.base)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>${escapeHtml(parts.title)}</title>${icon}<style>${parts.style ?? pageStyle}</style>${script}</head><body>${parts.body}</body></html>`,
     {
       status: parts.status ?? 200,
       headers: {
         'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': `default-src 'none';${scriptPolicy} style-src 'unsafe-inline'; img-src data:; font-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'self'`,
+        'content-security-policy': `default-src 'none';${scriptPolicy} style-src 'unsafe-inline'; img-src${parts.hasImages ? " 'self'" : ''} data:; font-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'self'`,
         'x-frame-options': 'DENY',
         'x-content-type-options': 'nosniff',
         'referrer-policy': 'no-referrer',

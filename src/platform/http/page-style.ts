@@ -6,10 +6,12 @@ export const pageColors = `:root{color-scheme:light dark;--page:#f7f8fa;--card:#
 @media (prefers-color-scheme:dark){:root{--page:#10141a;--card:#161b23;--text:#dde1e8;--quiet:#a8b0be;--line:#2a313d;--control:#6b7588;--link:#93b6fb;--ring:#6391f6;--soft:#1f252f;--problem:#f59a9a;--problem-soft:#3a2529}}
 `
 
+export const pageFontFace = `@font-face{font-family:'Inter Variable';font-display:swap;font-weight:100 900;src:url(${pageFont.path}) format('woff2-variations')}
+`
+
 /** The design of the console, for pages without a script. */
 export const pageStyle = `
-@font-face{font-family:'Inter Variable';font-display:swap;font-weight:100 900;src:url(${pageFont.path}) format('woff2-variations')}
-${pageColors}*{box-sizing:border-box}
+${pageFontFace}${pageColors}*{box-sizing:border-box}
 body{font:15px/1.5 'Inter Variable',system-ui,sans-serif;margin:0;min-height:100vh;padding:32px 16px;background:var(--page);color:var(--text);display:flex;flex-direction:column;align-items:center;justify-content:safe center;-webkit-font-smoothing:antialiased}
 .brand{display:flex;align-items:center;gap:10px;margin-bottom:24px;font-size:18px;font-weight:600}
 main{width:100%;max-width:420px;padding:32px;background:var(--card);border:1px solid var(--line);border-radius:12px;box-shadow:0 1px 3px rgb(16 24 40/8%);overflow-wrap:anywhere}
