@@ -217,6 +217,9 @@ function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
         <Menu.Item component={Link} to="/account">
           Your account
         </Menu.Item>
+        <Menu.Item component="a" href="docs" target="_blank">
+          Documentation
+        </Menu.Item>
         <Menu.Item onClick={onShortcuts} visibleFrom="sm">
           Keyboard shortcuts
         </Menu.Item>

@@ -14,4 +14,5 @@ export const UpIcon = () => <Icon name="up" />
 export const DownIcon = () => <Icon name="down" />
 export const GripIcon = () => <Icon name="grip" />
 export const MenuIcon = () => <Icon name="menu" />
+export const HelpIcon = () => <Icon name="help" />
 export const BookIcon = () => <Icon name="reference" />

@@ -2,6 +2,7 @@ import { Group, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import type { Call } from '../api/call.ts'
 import { ApiCalls } from './api-call.tsx'
+import { DocsLink } from './docs-link.tsx'
 import { type Scope, ScopeBadge } from './workspace-scope.tsx'
 
 interface PageProps {
@@ -10,6 +11,8 @@ interface PageProps {
   description?: ReactNode
   /** The scope; if absent, the screen is about the organization. */
   scope?: Scope
+  /** The page of the documentation, with a heading or without. */
+  docs?: string
   /** The calls that the screen makes. */
   calls?: Call[]
   actions?: ReactNode
@@ -17,7 +20,7 @@ interface PageProps {
 }
 
 /** The frame of every screen. */
-export function Page({ title, description, scope, calls = [], actions, children }: PageProps) {
+export function Page({ title, description, scope, docs, calls = [], actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Headgate`
   }, [title])
@@ -37,6 +40,7 @@ export function Page({ title, description, scope, calls = [], actions, children 
         </div>
         <Group gap="xs">
           {actions}
+          {docs && <DocsLink page={docs} />}
           {calls.length > 0 && <ApiCalls calls={calls} />}
         </Group>
       </Group>

@@ -261,6 +261,11 @@ export const shapes = {
     ['circle', { cx: '15', cy: '5', r: '1' }],
     ['circle', { cx: '15', cy: '19', r: '1' }],
   ],
+  help: [
+    ['circle', { cx: '12', cy: '12', r: '10' }],
+    ['path', { d: 'M9.09 9a3 3 0 0 1 5.83 1c0 2-3 3-3 3' }],
+    ['path', { d: 'M12 17h.01' }],
+  ],
   menu: [
     ['rect', { width: '18', height: '18', x: '3', y: '3', rx: '2' }],
     ['path', { d: 'M9 3v18' }],

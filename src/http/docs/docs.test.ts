@@ -41,6 +41,25 @@ describe('the documentation', () => {
     expect(links.filter(({ value }) => !addresses.has(decodeURI(value)))).toEqual([])
   })
 
+  test('every screen of the console leads to a page and a heading that exist', async () => {
+    const screens = readdirSync('console/src/screens', { recursive: true }).map(String)
+    const sources = await Promise.all(
+      screens
+        .filter((file) => file.endsWith('.tsx'))
+        .map((file) => Bun.file(`console/src/screens/${file}`).text()),
+    )
+    const links = sources.flatMap((text) =>
+      [...text.matchAll(/ docs="([^"]+)"/g)].map(([, link = '']) => link),
+    )
+    expect(links.length).toBeGreaterThan(30)
+    const exists = (link: string) => {
+      const [slug = '', anchor] = link.split('#')
+      const page = library.pages.get(slug)
+      return page && (!anchor || page.sections.some((section) => section.anchor === anchor))
+    }
+    expect(links.filter((link) => !exists(link))).toEqual([])
+  })
+
   test('every picture exists', () => {
     const pictures = valuesOf('src')
     expect(pictures.length).toBeGreaterThan(10)

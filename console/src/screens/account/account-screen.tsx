@@ -22,6 +22,7 @@ function AccountScreen() {
   return (
     <Page
       title="Account"
+      docs="sign-in"
       description="How you sign in, and where you are signed in. Changes need a sign-in of the last 15 minutes."
       calls={[accountOptions, passkeysOptions, sessionsOptions].map(callOf)}
       actions={

@@ -29,6 +29,7 @@ function ActivityScreen() {
   return (
     <Page
       title="Activity"
+      docs="analytics"
       scope="listed"
       description="What was spent, on what, and how well it worked. Counts every request that reached a provider."
       calls={[...callsOf(view), ...(mayReadChanges ? [callOf(annotationsQuery(view))] : [])]}

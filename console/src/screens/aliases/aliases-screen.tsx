@@ -26,6 +26,7 @@ function AliasesScreen() {
   return (
     <Page
       title="Aliases"
+      docs="model-aliases"
       description="Names for models in requests: for one model, for a group in the order it is tried, or for several by weight."
       calls={[callOf(options)]}
       actions={

@@ -29,6 +29,7 @@ function AuditScreen() {
   return (
     <Page
       title="Audit log"
+      docs="audit"
       description="Who changed what, and what was refused. Entries cannot be altered: each contains a hash of the one before."
       calls={[callOf(options)]}
       actions={

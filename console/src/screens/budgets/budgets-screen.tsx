@@ -14,6 +14,7 @@ function BudgetsScreen() {
   return (
     <Page
       title="Budgets"
+      docs="console#budgets"
       description="What the organization, its workspaces, members and keys have spent, what limits them, and which limit would refuse a request first."
       calls={[
         callOf(childrenOptions('organization')),

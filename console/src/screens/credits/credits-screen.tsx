@@ -26,6 +26,7 @@ function CreditsScreen() {
   return (
     <Page
       title="Credits"
+      docs="billing"
       description={
         <>
           Requests are paid from the credits of the organization.{' '}

@@ -24,6 +24,7 @@ function DestinationScreen() {
   return (
     <Page
       title={destination ? nameOf(destination) : 'Destination'}
+      docs="observability"
       description={
         <Group gap="sm" component="span">
           <TextLink to="/observability">All destinations</TextLink>

@@ -41,6 +41,7 @@ function DestinationsScreen() {
   return (
     <Page
       title="Observability"
+      docs="observability"
       scope="listed"
       description="Where the finished requests of a workspace are reported: an OpenTelemetry collector, a tracing product, a database, a bucket or a webhook."
       calls={[callOf(options), ...(first ? [callOf(statusOptions(first.id))] : [])]}

@@ -34,6 +34,7 @@ function EndUserScreen() {
   return (
     <Page
       title={id}
+      docs="end-users"
       description="An end user of your applications: spending, limits, and the latest requests."
       calls={[callOf(options)]}
       actions={

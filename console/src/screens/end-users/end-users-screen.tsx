@@ -27,6 +27,7 @@ function EndUsersScreen() {
   return (
     <Page
       title="End users"
+      docs="end-users"
       description="The people and accounts that your applications serve, with their usage of the last 30 days, the largest spending first."
       calls={[callOf(options)]}
     >

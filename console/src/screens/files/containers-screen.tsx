@@ -33,6 +33,7 @@ function ContainersScreen() {
   return (
     <Page
       title="Containers"
+      docs="containers"
       scope="one"
       description="Where the shell commands of models run. A container stores its files until 30 days after its last command."
       calls={id ? [call] : []}

@@ -36,6 +36,7 @@ function FilesScreen() {
   return (
     <Page
       title="Files"
+      docs="files"
       scope="one"
       description={`Files that prompts can name by their id${workspace ? `, in the workspace ${workspace.name}` : ''}. They do not expire.`}
       calls={[call]}

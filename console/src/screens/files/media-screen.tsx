@@ -20,6 +20,7 @@ function MediaScreen() {
   return (
     <Page
       title="Videos, images, audio"
+      docs="videos"
       scope="listed"
       description="What models have made. A video is made by a job, which may take minutes; this list follows it."
       calls={[call]}

@@ -27,6 +27,7 @@ function GuardrailScreen() {
   return (
     <Page
       title={query.data?.data.name ?? 'Guardrail'}
+      docs="guardrails"
       description={<TextLink to="/guardrails">All guardrails</TextLink>}
       actions={<HistoryButton targetId={id} />}
       calls={[callOf(options), callOf(keyAssignmentsOptions(id)), callOf(memberAssignmentsOptions(id))]}

@@ -40,6 +40,7 @@ function GuardrailsScreen() {
   return (
     <Page
       title="Guardrails"
+      docs="guardrails"
       description="Rules for what requests and replies may contain, which models they may use and what they may cost. They apply to the keys and members that they are assigned to."
       scope="listed"
       calls={[callOf(options), callOf(hitsOptions(workspaceId))]}

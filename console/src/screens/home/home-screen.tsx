@@ -42,6 +42,7 @@ function HomeScreen() {
     return (
       <Page
         title="Get started"
+        docs="console#get-started"
         description="Set up a provider, create a key and send your first request."
         calls={progress.calls}
         actions={
@@ -59,6 +60,7 @@ function HomeScreen() {
   return (
     <Page
       title="Home"
+      docs="console#home"
       scope="listed"
       calls={listCalls(session, dashboard)}
       actions={

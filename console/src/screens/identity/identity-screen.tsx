@@ -31,6 +31,7 @@ function IdentityScreen() {
   return (
     <Page
       title="Identity"
+      docs="sso"
       description={
         <>
           How people and workloads of your company get in. Where somebody is signed in is on their page under{' '}

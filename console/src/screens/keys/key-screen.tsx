@@ -40,6 +40,7 @@ function KeyScreen() {
   return (
     <Page
       title={key?.name ?? 'API key'}
+      docs="billing#limits"
       calls={calls}
       actions={
         key && (

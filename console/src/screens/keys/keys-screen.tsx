@@ -48,6 +48,7 @@ function KeysScreen() {
   return (
     <Page
       title="API keys"
+      docs="billing#limits"
       description="Applications send a key with every request. It says who pays, how much they may spend, and what is allowed."
       scope="listed"
       calls={[callOf(options)]}

@@ -27,6 +27,7 @@ function LimitsScreen() {
   return (
     <Page
       title="Limits"
+      docs="limits"
       description="Maximum spending, requests and tokens in a window, for whatever a request is about: a workspace, key, tier, end user, tag, model or provider."
       calls={options.map(callOf)}
       actions={

@@ -58,6 +58,7 @@ function MembersScreen() {
   return (
     <Page
       title="Members"
+      docs="sign-in#invite-people"
       description="The people of your organization, and who is invited. What somebody may do comes from their roles and workspaces."
       calls={[callOf(options), ...(readsAll ? [callOf(invitationsOptions(0))] : [])]}
       actions={

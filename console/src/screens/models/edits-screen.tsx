@@ -32,6 +32,7 @@ function EditsScreen() {
   return (
     <Page
       title="Catalog changes"
+      docs="catalog"
       description="What was added or changed here, against the value without it. headgate.yaml is shown as part of that value."
       calls={[callOf(providersOptions), callOf(modelsOptions)]}
       actions={

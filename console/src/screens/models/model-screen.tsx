@@ -34,6 +34,7 @@ function ModelScreen() {
   return (
     <Page
       title={model.data?.data.name ?? id}
+      docs="models"
       calls={[
         modelOptions,
         endpointsOptions,

@@ -27,6 +27,7 @@ function ModelsScreen() {
   return (
     <Page
       title="Models"
+      docs="models"
       description="What you can use here, and for how much. Prices are in dollars per million tokens."
       calls={[callOf(options)]}
       actions={

@@ -13,6 +13,7 @@ function NotificationsScreen() {
   return (
     <Page
       title="Notifications"
+      docs="notifications"
       description="What needs attention: credits that run out, used budgets, keys that expire, and what fails. Rules say from which threshold, and who receives an e-mail or a webhook."
       calls={[callOf(rulesOptions), callOf(historyOptions(offset))]}
     >

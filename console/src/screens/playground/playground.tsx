@@ -50,6 +50,7 @@ export function Playground({ prompt }: { prompt: SharedPrompt }) {
   return (
     <Page
       title="Playground"
+      docs="playground"
       scope="one"
       description={`Send a message to one or several models, and see what each answer costs before and after.${current ? ` The workspace ${current.name} is charged.` : ''}`}
       calls={listCalls(columns, settings, draft, attachments)}

@@ -38,6 +38,7 @@ function PresetScreen() {
   return (
     <Page
       title={preset?.name ?? 'Preset'}
+      docs="presets"
       description={<TextLink to="/presets">All presets</TextLink>}
       calls={[callOf(options), callOf(countOptions(slug))]}
       actions={preset && <PresetActions preset={preset} mayChange={mayChange} />}

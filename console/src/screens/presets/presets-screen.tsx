@@ -30,6 +30,7 @@ function PresetsScreen() {
   return (
     <Page
       title="Presets"
+      docs="presets"
       description="A preset keeps a model, a system prompt and parameters under a name that requests use, so that you can change them without changing applications."
       calls={[callOf(options)]}
       actions={

@@ -58,6 +58,7 @@ function ProviderScreen() {
   return (
     <Page
       title={summary?.provider_name ?? slug}
+      docs="byok"
       scope="listed"
       calls={calls.map(callOf)}
       actions={

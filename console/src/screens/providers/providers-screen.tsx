@@ -41,6 +41,7 @@ function ProvidersScreen() {
   return (
     <Page
       title="Providers"
+      docs="providers"
       scope="listed"
       description="The services that run models. Requests use the installation’s credential or your BYOK keys."
       calls={[healthOptions, byok, ...(seesSpend ? [spend] : [])].map(callOf)}

@@ -23,6 +23,7 @@ function ReferenceScreen() {
   return (
     <Page
       title="API reference"
+      docs="http"
       description={
         <>
           Every operation, with a form to try it. The base URL is <Code>{apiUrl()}</Code>. For programs:{' '}

@@ -52,6 +52,7 @@ function RequestScreen() {
   return (
     <Page
       title={request?.requested_model ?? 'Request'}
+      docs="records"
       description="Why this request was routed, priced, rejected or failed as it was."
       calls={[listed, explained, ...(reachedProvider ? [recorded] : []), ...(mayRead ? [stored] : [])].map(
         callOf,

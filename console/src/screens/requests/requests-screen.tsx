@@ -51,6 +51,7 @@ function RequestsScreen() {
   return (
     <Page
       title="Requests"
+      docs="records"
       scope="listed"
       description="Every request to a model, newest first, with those that were refused. Open one to see why it was routed, priced or refused."
       calls={calls}

@@ -32,6 +32,7 @@ function RolesScreen() {
   return (
     <Page
       title="Roles"
+      docs="permissions"
       description="What people may do. Everybody has a role in the organization and one in each of their workspaces; further roles can be given to members one by one."
       calls={[callOf(options)]}
       actions={

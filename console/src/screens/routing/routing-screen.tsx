@@ -42,6 +42,7 @@ function RoutingScreen() {
   return (
     <Page
       title="Routing"
+      docs="routing"
       scope="one"
       description="Which endpoint would serve your requests, at what price, and what a change would make of it. Nothing is sent to a model, and nothing is charged."
       calls={[call]}

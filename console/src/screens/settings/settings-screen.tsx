@@ -15,6 +15,7 @@ function SettingsScreen() {
   return (
     <Page
       title="Organization settings"
+      docs="guardrails#privacy-settings"
       description="What applies to every workspace, key and member of the organization."
       calls={calls.map(callOf)}
     >

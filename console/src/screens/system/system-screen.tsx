@@ -27,6 +27,7 @@ function SystemScreen() {
   return (
     <Page
       title="System"
+      docs="console#system"
       description="The state of this installation: what runs, what waits, and the configuration as it was loaded."
       calls={[callOf(options)]}
     >

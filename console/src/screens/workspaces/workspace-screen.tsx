@@ -34,6 +34,7 @@ function WorkspaceScreen() {
   return (
     <Page
       title={query.data?.data.name ?? 'Workspace'}
+      docs="console#workspaces-members-and-roles"
       description={<TextLink to="/workspaces">All workspaces</TextLink>}
       calls={calls}
     >

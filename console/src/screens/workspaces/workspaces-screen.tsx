@@ -31,6 +31,7 @@ function WorkspacesScreen() {
   return (
     <Page
       title="Workspaces"
+      docs="console#workspaces-members-and-roles"
       description="A workspace has keys, members, budgets and rules of its own, such as those of a team or a product."
       calls={[callOf(options)]}
       actions={

@@ -22,6 +22,7 @@ function AuditDestinationsScreen() {
   return (
     <Page
       title="Destinations of the audit log"
+      docs="audit#send-to-a-siem"
       description="Webhooks and syslog servers, such as a SIEM, that get the entries as OCSF events, each at least once."
       calls={[callOf(destinationsOptions)]}
       actions={

@@ -23,6 +23,7 @@ function RulesScreen() {
   return (
     <Page
       title="Routing rules"
+      docs="routing-rules"
       scope="listed"
       description="The first rule whose condition holds changes the models, providers or tags of a request, or rejects it."
       calls={[callOf(options)]}
