@@ -67,6 +67,7 @@ describe.if(folder !== '')('the packages', () => {
       const [, script = ''] = /src="(assets\/[^"]+)"/.exec(page) ?? []
       expect((await (await read(`/${script}`)).text()).length).toBeGreaterThan(100_000)
       expect(await (await read('/openapi.json')).json()).toHaveProperty('paths')
+      expect(await (await read('/docs/limits')).text()).toContain('<h1 id="limits">')
       expect(await (await read('/signin/passkey.js')).text()).toContain('PublicKeyCredential')
       const status = (await (await read('/status')).json()) as { build: object; catalog: { models: number } }
       expect(status.build).toEqual({ commit: expect.any(String), date: expect.any(String) })

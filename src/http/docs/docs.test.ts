@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { describeOnSqlite } from '../../../test/support/harness.ts'
-import { addressOf, parseDocument, slugOf } from './document.ts'
+import { addressOf, slugOf } from './address.ts'
+import { parseDocument } from './document.ts'
 import { type Library, loadLibrary } from './library.ts'
 import { SearchIndex } from './search.ts'
 
@@ -79,9 +80,20 @@ describe('the documentation', () => {
     ['402 credits', 'docs/errors#credits_exhausted'],
     ['HEADGATE_SECRET_KEY', 'docs/configuration'],
     ['Passkeys', 'docs/sign-in'],
+    ['retry after', 'docs/errors'],
   ])('the search for %j finds %s', (query, address) => {
     const found = new SearchIndex(library.pages.values()).find(query).map((result) => result.address)
     expect(found.filter((one) => one.startsWith(address))).not.toEqual([])
+  })
+
+  test('words in their order come before words apart, and are in the excerpt', () => {
+    const document = parseDocument(
+      'one.md',
+      `# One\n## Apart\nAfter this, retry.\n## Together\n${'Long text. '.repeat(50)}Send it with Retry-After then.`,
+    )
+    const found = new SearchIndex([document]).find('retry after')
+    expect(found.map(({ heading }) => heading)).toEqual(['Together', 'Apart'])
+    expect(found[0]?.snippet).toMatch(/^… .{1,60}retry-after then\.$/i)
   })
 
   test('the search needs every word, and takes hostile queries', () => {

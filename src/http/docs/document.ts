@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import MarkdownIt, { type Token } from 'markdown-it'
 import { escapeHtml } from '../../platform/http/html.ts'
+import { addressOf, slugOf } from './address.ts'
 
 /** A heading with the text below it, up to the next heading. */
 export interface Section {
@@ -47,16 +48,6 @@ parser.renderer.rules.heading_close = (tokens, index) => {
 
 function renderCode(text: string): string {
   return `<div class="code"><pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>`
-}
-
-/** The address of a file of the folder, without its extension. The index of a folder has the address of the folder. */
-export function slugOf(path: string): string {
-  return path.replace(/(?:^|\/)README\.md$|\.md$/, '')
-}
-
-/** The address of a page, relative to that of the server. */
-export function addressOf(slug: string, anchor = ''): string {
-  return `docs${slug && `/${slug}`}${anchor && `#${anchor}`}`
 }
 
 /** Parses a file, whose path is relative to the folder of the documentation. */

@@ -1,10 +1,13 @@
-import { addressOf, type Document } from './document.ts'
+import { addressOf } from './address.ts'
+import type { Document } from './document.ts'
 
 /** Longer queries are cut. */
 export const maxQueryLength = 100
 const maxWords = 8
 const maxResults = 30
 const snippetLength = 200
+/** Text before what was found. */
+const leadLength = 60
 
 export interface SearchResult {
   title: string
@@ -27,6 +30,14 @@ interface Entry {
 
 /** Weight of a word by where it is found. */
 const weights = { title: 6, heading: 5, text: 1 }
+/** Weight of all words in their order. */
+const phraseWeights = { heading: 5, text: 4 }
+
+interface Query {
+  words: string[]
+  /** The words in their order, whatever is between them; null for a single word. */
+  phrase: RegExp | null
+}
 
 /** Finds the sections of pages that have every word of a query. */
 export class SearchIndex {
@@ -37,11 +48,11 @@ export class SearchIndex {
   }
 
   /** The best first. */
-  find(query: string): SearchResult[] {
-    const words = splitWords(query)
-    if (words.length === 0) return []
+  find(text: string): SearchResult[] {
+    const query = parseQuery(text)
+    if (query.words.length === 0) return []
     return this.#entries
-      .map((entry) => ({ entry, score: scoreEntry(entry, words) }))
+      .map((entry) => ({ entry, score: scoreEntry(entry, query) }))
       .filter(({ score }) => score > 0)
       .sort((a, b) => b.score - a.score)
       .slice(0, maxResults)
@@ -49,7 +60,7 @@ export class SearchIndex {
         title: page.title,
         heading,
         address: addressOf(page.slug, anchor),
-        snippet: cutSnippet(text, textWords, words),
+        snippet: cutSnippet(text, textWords, query),
       }))
   }
 }
@@ -71,20 +82,20 @@ function listEntries(page: Document): Entry[] {
 }
 
 /** A plural finds the singular too. */
-function splitWords(query: string): string[] {
-  const words =
-    query
+function parseQuery(text: string): Query {
+  const found =
+    text
       .slice(0, maxQueryLength)
       .toLowerCase()
       .match(/[\p{L}\p{N}_]+/gu) ?? []
-  return [...new Set(words.map((word) => (word.length > 3 ? word.replace(/(?<!s)s$/, '') : word)))].slice(
-    0,
-    maxWords,
-  )
+  const stems = found.map((word) => (word.length > 3 ? word.replace(/(?<!s)s$/, '') : word))
+  const words = [...new Set(stems)].slice(0, maxWords)
+  const phrase = words.length > 1 ? new RegExp(words.join('s?[^\\p{L}\\p{N}_]+'), 'u') : null
+  return { words, phrase }
 }
 
 /** 0 if a word is missing. */
-function scoreEntry({ titleWords, headingWords, textWords }: Entry, words: string[]): number {
+function scoreEntry({ titleWords, headingWords, textWords }: Entry, { words, phrase }: Query): number {
   let total = 0
   for (const word of words) {
     const score =
@@ -94,6 +105,8 @@ function scoreEntry({ titleWords, headingWords, textWords }: Entry, words: strin
     if (score === 0) return 0
     total += score
   }
+  if (phrase?.test(headingWords)) total += phraseWeights.heading
+  if (phrase?.test(textWords)) total += phraseWeights.text
   return total
 }
 
@@ -103,11 +116,11 @@ function scoreWord(text: string, word: string): number {
   return text.includes(` ${word}`) ? 2 : 1
 }
 
-/** The text around the first word that it has. */
-function cutSnippet(text: string, textWords: string, words: string[]): string {
+/** The text around the words in their order, or around the first of them. */
+function cutSnippet(text: string, textWords: string, { words, phrase }: Query): string {
   const positions = words.map((word) => textWords.indexOf(word)).filter((position) => position >= 0)
-  const first = Math.max(0, Math.min(...positions, text.length) - 60)
-  const start = positions.length === 0 || first === 0 ? 0 : text.indexOf(' ', first) + 1
+  const found = phrase?.exec(textWords)?.index ?? Math.min(...positions)
+  const start = found > leadLength && found < text.length ? text.indexOf(' ', found - leadLength) + 1 : 0
   const cut = text.slice(start, start + snippetLength)
   return `${start > 0 ? '… ' : ''}${cut}${start + snippetLength < text.length ? '…' : ''}`
 }
