@@ -20,8 +20,10 @@ describeInChromium('The documentation', (chromium) => {
     await page.getByRole('heading', { level: 1, name: 'Limits' }).waitFor()
     await page.getByRole('button', { name: 'Copy' }).first().waitFor()
     expect(await inspectWithAxe(page)).toEqual([])
-    await page.goto(`${siteOf(server)}/docs?q=limits`)
-    expect(await inspectWithAxe(page)).toEqual([])
+    for (const path of ['/docs', '/docs/containers', '/docs?q=limits']) {
+      await page.goto(siteOf(server) + path)
+      expect(await inspectWithAxe(page), path).toEqual([])
+    }
     expect(await chromium().takeProblems()).toEqual([])
   })
 

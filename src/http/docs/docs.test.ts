@@ -116,7 +116,7 @@ test('a page has anchors, links below /docs and code that is escaped', () => {
       '## Two `parts`',
       '```html\n<script>\n```',
       '## Two parts',
-      '| a |\n|---|\n| ![Home](../images/home.png) |',
+      '| a | |\n|---|---|\n| ![Home](../images/home.png) | b |',
     ].join('\n\n'),
   )
   expect(title).toBe('One ')
@@ -128,6 +128,7 @@ test('a page has anchors, links below /docs and code that is escaped', () => {
   expect(html).toContain('<h2 id="two-parts">')
   expect(html).toContain('&#60;script&#62;')
   expect(html).toContain('src="docs/images/home.png"')
+  expect(html).toContain('<th>a</th><td></td>')
   expect(html).not.toContain('hidden')
 })
 

@@ -34,6 +34,10 @@ parser.renderer.rules.html_inline = (tokens, index) => escapeHtml(tokens[index]?
 // A wide table or a long line scrolls in its own frame, also by keyboard.
 parser.renderer.rules.table_open = () => '<div class="scroll" tabindex="0"><table>'
 parser.renderer.rules.table_close = () => '</table></div>'
+// A header without text is no header for a screen reader.
+parser.renderer.rules.th_open = (tokens, index, options, _, renderer) =>
+  tokens[index + 1]?.content === '' ? '<td>' : renderer.renderToken(tokens, index, options)
+parser.renderer.rules.th_close = (tokens, index) => (tokens[index - 1]?.content === '' ? '</td>' : '</th>')
 parser.renderer.rules.fence = (tokens, index) => renderCode(tokens[index]?.content ?? '')
 parser.renderer.rules.code_block = parser.renderer.rules.fence
 parser.renderer.rules.heading_close = (tokens, index) => {

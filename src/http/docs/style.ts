@@ -25,7 +25,7 @@ code,pre{font:13px/1.55 ui-monospace,monospace}:not(pre)>code{padding:1px 4px;ba
 .code{position:relative;margin-bottom:16px}pre{overflow:auto;margin:0;padding:12px 14px;background:var(--card);border:1px solid var(--line);border-radius:8px}
 .code button{position:absolute;top:6px;right:6px;padding:3px 9px;font:500 12px/1.5 inherit;font-family:inherit;color:inherit;background:var(--card);border:1px solid var(--line);border-radius:6px;cursor:pointer}.code button:hover{background:var(--soft)}
 .scroll{overflow-x:auto;margin-bottom:16px}table{border-collapse:collapse;font-size:14px;overflow-wrap:normal}
-th,td{padding:7px 14px 7px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}th{font-weight:500;color:var(--quiet)}thead:not(:has(th:not(:empty))){display:none}
+th,td{padding:7px 14px 7px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}th{font-weight:500;color:var(--quiet)}thead:not(:has(th)){display:none}
 img{max-width:100%;height:auto;border:1px solid var(--line);border-radius:8px}
 blockquote{margin:0 0 14px;padding:2px 16px;border-left:3px solid var(--line)}hr{border:0;border-top:1px solid var(--line)}
 .results{list-style:none;padding:0}.results li{padding:12px 0;border-bottom:1px solid var(--line)}.results a{font-weight:500}.results p,.quiet{margin:2px 0 0;color:var(--quiet);font-size:14px}
