@@ -22,6 +22,14 @@ describe('names of persons', () => {
     ['Will Smith came', 'Will Smith'],
     ['{"full_name": "Zyx Qwertz"}', 'Zyx Qwertz'],
     ['Zyx Qwertz <zyx@example.org>', 'Zyx Qwertz'],
+    ['Why is Samantha so quiet', 'Samantha'],
+    ['Her maiden name is Quorvane', 'Quorvane'],
+    ['ask my daughter Zelphine today', 'Zelphine'],
+    ['It was Xorvin Magnusdottir', 'Magnusdottir'],
+    ['directed by Jindřich Holinka', 'Jindřich Holinka'],
+    ['my name is jane doe', 'jane doe'],
+    ['"No," says Quorvane.', 'Quorvane'],
+    ['Vorlip shouted at us', 'Vorlip'],
     ['我叫王小明，你好', '王小明'],
     ['私の名前は田中太郎です', '田中太郎'],
   ])('%s', (text, name) => {
@@ -43,9 +51,23 @@ describe('names of persons', () => {
     'Kind regards,\nThe Support Team',
     'class AppComponent { version = 1 }',
     'anna maria in lower case',
+    'San Antonio and St. Louis',
+    '25 Gordon Road',
+    'Samantha.js and john@',
+    'They shouted at us',
+    'The model is called OpenVoice',
+    'IN THE NAME OF LOVE',
   ])('none in %s', (text) => {
     expect(findTexts(findPersonNames, text)).toEqual([])
   })
+})
+
+test('finds names of a list beside a known one', () => {
+  expect(findTexts(findPersonNames, 'the founders Rogers, Torres and Bell')).toEqual([
+    'Rogers',
+    'Torres',
+    'Bell',
+  ])
 })
 
 describe('addresses', () => {
