@@ -83,12 +83,17 @@ const cues: readonly Cue[] = [
   },
   // directed by Jindřich Holinka, a tribute to Hanna Ukkonen
   {
-    before: new RegExp(
-      `\\b(?:by|[Bb]y:|starring|featur(?:es|ing)|tribute to|[Ff]ollow up with|daughter of|son of|wife of)${gap}{1,6}`,
-      'g',
-    ),
+    before: new RegExp(`\\b(?:by|[Bb]y:|featur(?:es|ing)|daughter of|son of|wife of)${gap}{1,6}`, 'g'),
     name: new RegExp(`${word}${tail}{1,3}`, 'y'),
     accepts: hasKnownName,
+  },
+  {
+    before: new RegExp(
+      `\\b(?:(?:[Dd]irected|[Ss]ung) [Bb]y:?|starring|tribute to|[Ff]ollow up with|married to)${gap}{1,6}`,
+      'g',
+    ),
+    name: new RegExp(`${word}${tail}{0,3}`, 'y'),
+    accepts: isNameLike,
   },
   // "No," says Gerste.
   {
@@ -296,7 +301,7 @@ function firstWord(name: string): string {
 function cutName(name: string): number {
   let length = 0
   for (const { index, 0: part } of name.matchAll(/[^\s]+/g)) {
-    const bare = part.replace(/['’]s$/, '')
+    const bare = trimPossessive(part)
     if (otherWords.has(bare.replace(/\.$/, ''))) return index === 0 || isPlace(bare) ? 0 : length
     length = index + bare.length
   }
