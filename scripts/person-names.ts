@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { ambiguousNames, firstNames as knownFirstNames } from '../src/governance/filters/first-names.ts'
+import { ambiguousNames, firstNames as knownFirstNames, surnames as knownSurnames } from '../src/governance/filters/first-names.ts'
 import { foldName } from '../src/governance/filters/fold-name.ts'
 
 const target = 'src/governance/filters/person-names.json'
@@ -43,11 +43,11 @@ const foreignWords = new Set(wordLanguages.flatMap((language) => [...readFrequen
 const common = readFrequent('english', frequentWords)
 
 const firstNames = collectNames(
-  locales.flatMap(({ person }) => listTexts(person?.first_name)),
+  [...locales.flatMap(({ person }) => listTexts(person?.first_name)), ...knownFirstNames, ...ambiguousNames],
   [men, women],
 )
 const surnames = collectNames(
-  locales.flatMap(({ person }) => listTexts(person?.last_name)),
+  [...locales.flatMap(({ person }) => listTexts(person?.last_name)), ...knownSurnames],
   [families],
 )
 const places = new Set(
@@ -57,13 +57,11 @@ const places = new Set(
     )
     .map(foldName),
 )
-const firsts = splitNames(firstNames)
-const lasts = splitNames(surnames)
+const names = [...new Set([...firstNames.keys(), ...surnames.keys()])].sort()
 const content = {
-  firstNames: firsts.certain.join(' '),
-  ambiguousFirstNames: firsts.ambiguous.join(' '),
-  surnames: lasts.certain.join(' '),
-  ambiguousSurnames: lasts.ambiguous.join(' '),
+  names: names.join(' '),
+  firstNames: names.map((name) => rateName(name, firstNames)).join(''),
+  surnames: names.map((name) => rateName(name, surnames)).join(''),
 }
 writeFileSync(target, `${JSON.stringify(content, null, 2)}\n`)
 
@@ -79,11 +77,10 @@ function collectNames(
   return names
 }
 
-function splitNames(names: ReadonlyMap<string, number>): { certain: string[]; ambiguous: string[] } {
-  const sorted = [...names].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  const select = (wantsAmbiguous: boolean) =>
-    sorted.filter(([name, count]) => isAmbiguous(name, count) === wantsAmbiguous).map(([name]) => name)
-  return { certain: select(false), ambiguous: select(true) }
+/** 0 if it is none, 1 if it can be another word, 2 if it hardly can. */
+function rateName(name: string, counts: ReadonlyMap<string, number>): number {
+  const count = counts.get(name)
+  return count === undefined ? 0 : isAmbiguous(name, count) ? 1 : 2
 }
 
 function isAmbiguous(name: string, count: number): boolean {

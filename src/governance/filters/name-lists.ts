@@ -1,4 +1,3 @@
-import { ambiguousNames, firstNames, surnames } from './first-names.ts'
 import { foldName } from './fold-name.ts'
 import lists from './person-names.json' with { type: 'json' }
 
@@ -8,31 +7,49 @@ export interface NameKind {
   last: 'certain' | 'ambiguous' | null
 }
 
-const certainFirsts = createSet(lists.firstNames, firstNames)
-const ambiguousFirsts = createSet(lists.ambiguousFirstNames, ambiguousNames)
-const certainLasts = createSet(lists.surnames)
-const ambiguousLasts = createSet(lists.ambiguousSurnames, surnames)
+/** Sorted, and searched by halves: a set of so many words would take 20 MB and 50 ms in every process. */
+const sortedNames = lists.names.split(' ')
+const ratings: readonly NameKind['first'][] = [null, 'ambiguous', 'certain']
+/** The words that were classified last: most words of a text come again. */
+const cache = new Map<string, NameKind>()
+const maxCache = 4096
 /** Endings that hardly any other words have: Magnusson, Karlsdóttir, Dvořáková, Stanković, Azarov, Majewski. */
 const surnameEnding =
   /^[a-z']{2,}(?:(?<!le)sson|dottir|ovic|evic|ievich|ovich|escu|enko|opoulos|opoulou|adze|idze|shvili|owski|ewski|insky|inski|yev|wicz|czyk|qvist|quist|strom)$|^[a-z']{4,}(?:[oe]va|[oe]v)$/
 
 /** The kind of a word or of two joined by a hyphen. */
 export function classifyName(word: string): NameKind {
-  const folded = foldName(word)
-  const kind = classifyFolded(folded)
+  const known = cache.get(word)
+  if (known) return known
+  const kind = classifyFolded(foldName(word))
+  if (cache.size >= maxCache) cache.clear()
+  cache.set(word, kind)
+  return kind
+}
+
+function classifyFolded(folded: string): NameKind {
+  const kind = classifyPart(folded)
   if (kind.first || kind.last || !folded.includes('-')) return kind
-  const halves = folded.split('-').map(classifyFolded)
+  const halves = folded.split('-').map(classifyPart)
   const areAll = (part: 'first' | 'last') => halves.every((half) => half[part] === 'certain')
   return { first: areAll('first') ? 'certain' : null, last: areAll('last') ? 'certain' : null }
 }
 
-function classifyFolded(name: string): NameKind {
-  const first = certainFirsts.has(name) ? 'certain' : ambiguousFirsts.has(name) ? 'ambiguous' : null
-  if (certainLasts.has(name)) return { first, last: 'certain' }
-  if (ambiguousLasts.has(name)) return { first, last: 'ambiguous' }
-  return { first, last: surnameEnding.test(name) ? 'certain' : null }
+function classifyPart(name: string): NameKind {
+  const index = findIndex(name)
+  if (sortedNames[index] !== name) return { first: null, last: surnameEnding.test(name) ? 'certain' : null }
+  const rate = (list: string) => ratings[Number(list.charAt(index))] ?? null
+  const [first, last] = [rate(lists.firstNames), rate(lists.surnames)]
+  return { first, last: last ?? (surnameEnding.test(name) ? 'certain' : null) }
 }
 
-function createSet(names: string, others: Iterable<string> = []): ReadonlySet<string> {
-  return new Set([...names.split(' '), ...[...others].map(foldName)])
+/** Where the name is, or would be. */
+function findIndex(name: string): number {
+  let [low, high] = [0, sortedNames.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sortedNames[middle] ?? '') < name) low = middle + 1
+    else high = middle
+  }
+  return low
 }
