@@ -13,6 +13,7 @@ function reachOf(slug: DetectorSlug, pattern?: string) {
 
 const label = 'a'.repeat(63)
 const word = `A${'b'.repeat(24)}`
+const longestRest = `\n\n\n\n\n\nApartment 123-45${`\n\n\n\n\n\n${word}`.repeat(7)}\n\n\n\n\n\n62704`
 
 /** The longest texts that a detector takes for one match. */
 const longest: [DetectorSlug, string][] = [
@@ -33,6 +34,10 @@ const longest: [DetectorSlug, string][] = [
   [
     'address',
     `Apartment 123-45, 12345a-12345 South ${`${word} `.repeat(3)}Boulevard., Apartment 123-45, ${word}${` ${word}`.repeat(3)}, IL 62704-1234`,
+  ],
+  [
+    'address',
+    `Apartment 123-45, 12345a-12345 South ${`${word} `.repeat(3)}Boulevard., Apartment 123-45, ${word}${` ${word}`.repeat(3)}, IL 62704-1234${longestRest}`,
   ],
 ]
 
