@@ -87,6 +87,19 @@ describeInChromium('Behind a proxy that adds a path prefix', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   })
 
+  test('the pages and the search of the documentation lead to the server', async () => {
+    const page = await chromium().openPage()
+    await page.goto(`${site}/docs`)
+    await page.getByRole('main').getByRole('link', { name: 'Limits', exact: true }).click()
+    await page.waitForURL(`${site}/docs/limits`)
+    await page.getByRole('button', { name: 'Copy' }).first().waitFor()
+    await page.getByRole('searchbox').fill('passkeys')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Signing in', exact: true }).click()
+    await page.waitForURL(`${site}/docs/sign-in`)
+    expect(await chromium().takeProblems()).toEqual([])
+  })
+
   test('a path of another site is not followed', async () => {
     const page = await chromium().openPage()
     await page.goto(`${site}/signin?return_to=${encodeURIComponent('//other.example/x')}`)
