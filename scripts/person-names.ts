@@ -5,7 +5,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { ambiguousNames, firstNames as knownFirstNames, surnames as knownSurnames } from '../src/governance/filters/first-names.ts'
+import {
+  ambiguousNames,
+  firstNames as knownFirstNames,
+  surnames as knownSurnames,
+} from '../src/governance/filters/first-names.ts'
 import { foldName } from '../src/governance/filters/fold-name.ts'
 
 const target = 'src/governance/filters/person-names.json'
