@@ -5,7 +5,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { ambiguousNames, firstNames as knownFirstNames, surnames as knownSurnames } from '../src/governance/filters/first-names.ts'
+import {
+  ambiguousNames,
+  firstNames as knownFirstNames,
+  surnames as knownSurnames,
+} from '../src/governance/filters/first-names.ts'
 import { foldName } from '../src/governance/filters/fold-name.ts'
 
 const target = 'src/governance/filters/person-names.json'
@@ -18,7 +22,7 @@ const frequentWords = 10_000
 
 /** Months, brands, products, places and peoples that no dictionary of words has. */
 const brandsAndDays =
-  'january february april june july august september october november december monday tuesday wednesday thursday friday saturday sunday christmas easter america asia africa europe dakota india china irish thai czech slovak danish roman christ jesus buddha allah katrina brooklyn oxford cambridge harvard cornell princeton stanford yale carolina rhode glasgow penn naples anders roma milano napoli torino firenze paris london berlin madrid lisboa lisbon wien praha warszawa zurich hamburg munich cologne porto sevilla valencia granada toledo cordoba santiago lima bogota quito caracas manila tokyo osaka kyoto delhi mumbai lagos cairo alexandria damascus nicosia dolores mann trinidad geneva milan vienna venice florence chester lancaster lincoln washington jefferson hamilton kennedy clinton madison jackson houston dallas denver austin charlotte savannah adelaide melbourne sydney victoria windsor brighton nottingham sheffield leeds newport brunswick lauderdale sharon eden salem bethlehem jordan nike mercedes porsche lexus tesla ford honda toyota suzuki ferrari benz packard hewlett dell cadillac chevrolet disney bloomberg marriott hilton gucci armani prada chanel dior casio sony nokia oracle adobe webster claude alexa siri gemini gemma cortana bard sonnet opus haiku mistral llama vicuna alpaca nova titan jenkins julia ruby perl pascal haskell elixir django flask laravel selenium jasper maven kafka cassandra redis helm jira cody devin phi qwen yi goto watson wolfram euler gauss fourier newton bayes markov turing hopper ampere volta tiffany kelvin celsius hertz angstrom nobel'.split(
+  'january february april june july august september october november december monday tuesday wednesday thursday friday saturday sunday christmas easter america asia africa europe dakota india china irish thai czech slovak danish roman christ jesus buddha allah katrina brooklyn oxford cambridge harvard cornell princeton stanford yale carolina rhode glasgow penn naples anders roma milano napoli torino firenze paris london berlin madrid lisboa lisbon wien praha warszawa zurich hamburg munich cologne porto sevilla valencia granada toledo cordoba santiago lima bogota quito caracas manila tokyo osaka kyoto delhi mumbai lagos cairo alexandria damascus nicosia dolores mann trinidad geneva milan vienna venice florence chester lancaster lincoln washington jefferson hamilton kennedy clinton madison jackson houston dallas denver austin charlotte savannah adelaide melbourne sydney victoria windsor brighton nottingham sheffield leeds newport brunswick lauderdale sharon eden salem bethlehem jordan nike mercedes porsche lexus tesla ford honda toyota suzuki ferrari benz packard hewlett dell cadillac chevrolet disney bloomberg marriott hilton gucci armani prada chanel dior casio sony nokia oracle adobe webster acme okta jina pino fedora ubuntu debian omega sigma claude alexa siri gemini gemma cortana bard sonnet opus haiku mistral llama vicuna alpaca nova titan jenkins julia ruby perl pascal haskell elixir django flask laravel selenium jasper maven kafka cassandra redis helm jira cody devin phi qwen yi goto watson wolfram euler gauss fourier newton bayes markov turing hopper ampere volta tiffany kelvin celsius hertz angstrom nobel'.split(
     ' ',
   )
 

@@ -54,11 +54,11 @@ const patterns: readonly RegExp[] = [
   ),
   // Søndergade 52, Nybyvägen 65, Kiannonkatu 98, Höfðagata 39, Victor Hugo u. 49
   new RegExp(
-    `(?<![${letter}\\d])(?:(?:${anyWord} ){0,2}[${upper}][${letter}-]{1,30}(?:gade|gata|gatan|stræde|vej|vejen|veg|vegen|vei|veien|väg|vägen|torv|plads|gränd|katu|kuja|polku|tie|tänav|maantee|vegur|vegi|stræti|braut|stígur|hove|bakken|svingen|utca|ulica|cesta)|(?:${anyWord} ){1,3}(?:u\\.|utca|út|útja|tér|körút|tee|tie|tänav|ulica|cesta|trg|nám\\.|[Ss]tra(?:ss|ß)e|[Ss]tr\\.?|[Tt]errasse)|(?:ul|al|os|pl)\\. ${anyWord}(?: ${anyWord}){0,2}|Λεωφόρος ${anyWord}|[Tt]rg ${anyWord}) ${houseNumber}`,
+    `(?=[${anyUpper}uaop])(?<![${letter}\\d])(?:(?:${anyWord} ){0,2}[${upper}][${letter}-]{1,30}(?:gade|gata|gatan|stræde|vej|vejen|veg|vegen|vei|veien|väg|vägen|torv|plads|gränd|katu|kuja|polku|tie|tänav|maantee|vegur|vegi|stræti|braut|stígur|hove|bakken|svingen|utca|ulica|cesta)|(?:${anyWord} ){1,3}(?:u\\.|utca|út|útja|tér|körút|tee|tie|tänav|ulica|cesta|trg|nám\\.|[Ss]tra(?:ss|ß)e|[Ss]tr\\.?|[Tt]errasse)|(?:ul|al|os|pl)\\. ${anyWord}(?: ${anyWord}){0,2}|Λεωφόρος ${anyWord}|[Tt]rg ${anyWord}) ${houseNumber}`,
     'g',
   ),
   // lives at Jahu 80, our address is 4880 Ombù 9091
-  new RegExp(`(?<=${announced})(?:\\d{1,6} )?${streetWords} ${houseNumber}`, 'g'),
+  new RegExp(`(?=[${anyUpper}\\d])(?<=${announced})(?:\\d{1,6} )?${streetWords} ${houseNumber}`, 'g'),
   // the corner of Kossuth and Main Street: without a number
   new RegExp(
     `(?<=\\bcorner of )(?:\\d{1,5} )?${streetWords}(?: \\d{1,4})?(?: str| St\\.?)? and ${streetWords}`,
@@ -66,7 +66,7 @@ const patterns: readonly RegExp[] = [
   ),
   // Edeby 55, Apt. 297
   new RegExp(
-    `(?<![${anyLetter}\\d])${streetWords}(?: ${houseNumber})?\\.?(?=[\\s,>?]{1,6}(?:Suite|Apt\\.) \\d)`,
+    `(?=[${anyUpper}])(?<![${anyLetter}\\d])${streetWords}(?: ${houseNumber})?\\.?(?=[\\s,>?]{1,6}(?:Suite|Apt\\.) \\d)`,
     'g',
   ),
   // 20789 Allika 46, with a line or a town behind it
