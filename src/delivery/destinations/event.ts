@@ -16,6 +16,8 @@ export interface GenerationEvent {
   requestedModel: string
   model: string
   provider: string
+  /** Its name in the GenAI conventions, where that is not the slug. Events of earlier versions have none. */
+  telemetryProvider?: string
   /** `chat`, `embeddings` ... */
   operation: string
   streamed: boolean
@@ -56,6 +58,9 @@ export interface EventTrace {
   spans: EventSpan[]
 }
 
+/** OpenTelemetry's kinds: a span serves a request, sends one, or does neither. */
+export type SpanKind = 'server' | 'client' | 'internal'
+
 export interface EventSpan {
   spanId: string
   parentSpanId: string
@@ -65,6 +70,8 @@ export interface EventSpan {
   endedAt: number
   attributes: Record<string, string | number | boolean>
   error: string | null
+  /** `internal` if absent. */
+  kind?: SpanKind
 }
 
 export interface EventUsage {

@@ -1,5 +1,6 @@
 import { classifyTask } from '../../analytics/classifier/classify.ts'
 import { buildTaskStatement as buildSampleStatement } from '../../analytics/datasets/task-samples.ts'
+import { findTelemetryName } from '../../catalog/provider.ts'
 import type { EventInput, EventOutput } from '../../delivery/destinations/event.ts'
 import { loadExportSettings } from '../../delivery/destinations.ts'
 import { buildOutboxStatements, selectTargets } from '../../delivery/outbox.ts'
@@ -88,10 +89,11 @@ function buildExportStatements(
     const event = buildEvent(settled, {
       trace: buildEventTrace(request),
       key: caller.key,
+      telemetryProvider: findTelemetryName(gateway.catalog, settled.target.provider),
       endedAt: Math.max(at, gateway.clock.now()),
       // It may quote the prompt.
       errorMessage: source.error && request.region === 'global' ? describeMessage(source.error) : null,
-      parameters: readParameters(content.call),
+      parameters: readParameters(request, includesContent),
       tools: {
         declared: content.call.tools?.length ?? 0,
         called: includesContent ? listCalledTools(source, attempts.transcript) : [],
@@ -174,6 +176,7 @@ async function buildDetachedExport(
   const event = buildEvent(settled, {
     trace: deriveTrace(draft.id),
     key,
+    telemetryProvider: findTelemetryName(gateway.catalog, settled.target.provider),
     endedAt: clock.now(),
     errorMessage: facts.region === 'global' ? errorMessage : null,
     parameters: {},

@@ -1,12 +1,9 @@
-import type { EventSpan } from '../../delivery/destinations/event.ts'
+import type { EventSpan, SpanKind } from '../../delivery/destinations/event.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { Clock } from '../time/clock.ts'
 import { newSpanId, newTraceId, randomFlag, sampledFlag, type TraceContext } from './trace-parent.ts'
 
 export type SpanAttributes = EventSpan['attributes']
-
-/** OpenTelemetry's kinds: a span serves a request, sends one, or does neither. */
-export type SpanKind = 'server' | 'client' | 'internal'
 
 /** A span that has ended. That of the request itself has no parent unless the client sent one. */
 export interface RecordedSpan extends Omit<EventSpan, 'parentSpanId'> {
@@ -131,6 +128,7 @@ export class SpanRecorder {
       ...this.#toWallTimes(startedAt, endedAt),
       attributes,
       error,
+      ...(kind !== 'internal' && { kind }),
     }
     this.spans.push(span)
     this.#sink?.add(this.root, { ...span, kind })
