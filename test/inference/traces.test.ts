@@ -401,8 +401,8 @@ describe('without own traces', () => {
     const { gateway } = bench.server
     const httpRequest = new Request('http://127.0.0.1/', { headers: { traceparent } })
     expect(gateway.tracer).toBeNull()
-    expect(recordSpans(gateway, httpRequest, performance.now(), false)).toBeNull()
-    const spans = recordSpans(gateway, httpRequest, performance.now(), true)
+    expect(recordSpans(gateway, { httpRequest }, performance.now(), false)).toBeNull()
+    const spans = recordSpans(gateway, { httpRequest }, performance.now(), true)
     expect(spans?.root).toMatchObject({ traceId, parentSpanId: spanId })
     expect(spans?.spans.map(({ name }) => name)).toEqual(['parse'])
   })

@@ -54,6 +54,7 @@ export function buildRequestAttributes(event: GenerationEvent): SpanAttributes {
     [ATTR_ERROR_TYPE]: event.error?.code,
     'headgate.status': event.status,
     'headgate.region': event.region,
+    'headgate.request.purpose': event.trace.purpose,
     'headgate.tools.declared': event.tools.declared,
     'headgate.tools.called': event.tools.called.length === 0 ? undefined : event.tools.called,
     'trace.name': event.trace.traceName ?? undefined,

@@ -19,6 +19,8 @@ import { limitUser } from './event-trace.ts'
 
 /** Details of an event beyond the record of its generation. A generation whose request is gone has few of them. */
 export interface EventDetails {
+  /** The id that destinations sample the request by. */
+  sampledId: string
   trace: EventTrace
   key: Pick<ApiKey, 'name' | 'hash'>
   /** The name of the provider in traces. */
@@ -39,9 +41,21 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
   const startedAt = Date.parse(draft.created_at)
   const firstTokenMs = end.first_token_ms ?? null
   const tags = splitTags(draft.tags)
-  const { trace, key, telemetryProvider, endedAt, errorMessage, parameters, tools, input, output } = details
+  const {
+    sampledId,
+    trace,
+    key,
+    telemetryProvider,
+    endedAt,
+    errorMessage,
+    parameters,
+    tools,
+    input,
+    output,
+  } = details
   return {
     id: draft.id,
+    ...(sampledId !== draft.id && { sampledId }),
     trace: tags.length === 0 ? trace : { ...trace, metadata: { ...toFields(tags), ...trace.metadata } },
     startedAt,
     endedAt,
@@ -77,16 +91,23 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
       apiKeyHash: key.hash,
       userId: draft.user_id,
     },
-    context: {
-      requestId: draft.request_id,
-      appUrl: draft.app_url,
-      appTitle: draft.app_title,
-      userAgent: draft.user_agent,
-      presetId: draft.preset_id,
-      endpoint: target.endpoint,
-      dialect: draft.dialect,
-      filters: mergeHits(details.hits).slice(0, maxFilters).map(toEventFilter),
-    },
+    context: buildContext(settled, details.hits),
+  }
+}
+
+function buildContext(
+  { draft, target }: SettledGeneration,
+  hits: readonly GuardrailHit[],
+): GenerationEvent['context'] {
+  return {
+    requestId: draft.request_id,
+    appUrl: draft.app_url,
+    appTitle: draft.app_title,
+    userAgent: draft.user_agent,
+    presetId: draft.preset_id,
+    endpoint: target.endpoint,
+    dialect: draft.dialect,
+    filters: mergeHits(hits).slice(0, maxFilters).map(toEventFilter),
   }
 }
 

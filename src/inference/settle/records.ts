@@ -87,6 +87,7 @@ function buildExportStatements(
   try {
     const { includesContent } = exportTargets
     const event = buildEvent(settled, {
+      sampledId: request.sampledId,
       trace: buildEventTrace(request),
       key: caller.key,
       telemetryProvider: findTelemetryName(gateway.catalog, settled.target.provider),
@@ -174,6 +175,7 @@ async function buildDetachedExport(
   const targets = selectTargets(destinations, facts)
   if (!targets) return []
   const event = buildEvent(settled, {
+    sampledId: draft.id,
     trace: deriveTrace(draft.id),
     key,
     telemetryProvider: findTelemetryName(gateway.catalog, settled.target.provider),

@@ -16,6 +16,7 @@ export function recordReply(request: RequestState, spans: SpanRecorder, outcome:
   endAttempt(request, problem)
   replySpan?.end(problem)
   const { usage } = charge
+  if (candidate) spans.rename(`${operationOf(request.format.task)} ${candidate.model.id}`)
   spans.describe(
     {
       ...describeGeneration(request),

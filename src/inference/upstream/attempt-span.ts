@@ -38,9 +38,13 @@ export function propagateTrace(
   return root ? buildTraceHeaders(root, spanId ?? newSpanId()) : undefined
 }
 
-/** The upstream has begun to reply. Its attempt lasts until the end of the reply. */
+/**
+ * The upstream has begun to reply. Its attempt lasts until the end of the reply. A whole reply with tools contains later
+ * turns, which have spans of their own by then.
+ */
 export function acceptAttempt({ attempts, spans }: RequestState, { status }: UpstreamExchange): void {
-  if (status !== null) attempts.span?.describe({ 'http.response.status_code': status })
+  if (!attempts.span || attempts.replySpan) return
+  if (status !== null) attempts.span.describe({ 'http.response.status_code': status })
   attempts.replySpan = spans?.begin('reply') ?? null
 }
 
