@@ -14,7 +14,9 @@ export function beginToolSpan(
   { tool, instance, name }: PreparedFunction,
 ): OpenSpan | null {
   const described = instance.describeSpan?.({ ...call, name })
-  const toolName = (described?.tool ?? tool.name).slice(0, maxNameLength)
+  // A guardrail may have redacted the name that its server gave the tool.
+  const named = call.name === name ? described?.tool : described && call.name
+  const toolName = (named ?? tool.name).slice(0, maxNameLength)
   return spans.begin(`execute_tool ${toolName}`, {
     kind: described?.kind ?? 'internal',
     attributes: {
