@@ -78,8 +78,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   { startedAt, keyContext, format, content, presetId }: Parsed<F, C>,
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
-  const { priority } = incoming
-  const defaults = priority ? { ...keyContext, priority } : keyContext
+  const defaults = incoming.priority ? { ...keyContext, priority: incoming.priority } : keyContext
   const parsed = parseOptions(content.body, httpRequest.headers, defaults, incoming.tags)
   const at = gateway.clock.now()
   const { routingRules, destinations, logging } = keyContext
@@ -91,6 +90,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   const sampledId = incoming.trace?.sampledId ?? id
   const facts = { id: sampledId, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
+  const isRecorded = gateway.tracer || exportTargets || incoming.trace
   const state: Unguarded<RequestState & { format: F; content: C }> = {
     caller,
     region,
@@ -108,7 +108,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     startedAt,
     timeLimitMs: options.attempts?.timeLimitMs ?? null,
     sampledId,
-    spans: recordSpans(gateway, incoming, startedAt, exportTargets !== null),
+    spans: isRecorded ? recordSpans(gateway, incoming, startedAt, exportTargets !== null) : null,
     isNested: incoming.isNested ?? false,
     outer: incoming.outer ?? null,
     onAdmitted: incoming.onAdmitted ?? null,
