@@ -146,6 +146,8 @@ export interface DataResidency {
 export interface Provider extends ProviderAddress {
   slug: string
   name: string
+  /** Its name in the GenAI conventions of OpenTelemetry, where that is not the slug. */
+  telemetryName?: string
   settings?: Readonly<Partial<Record<SettingName, SettingSource>>>
   /** The environment variable for its key, which enables the provider. Null: no key is needed. */
   keyVariable: string | null
@@ -219,4 +221,17 @@ export interface Provider extends ProviderAddress {
   fileFormat?: FileFormatName
   /** Models that come with the provider. */
   models?: ModelDeclaration[]
+}
+
+/** What traces call a provider. */
+export function telemetryNameOf({ slug, telemetryName }: Pick<Provider, 'slug' | 'telemetryName'>): string {
+  return telemetryName ?? slug
+}
+
+/** The same by the slug, which may be that of a provider that is no longer declared. */
+export function findTelemetryName(
+  { providers }: { readonly providers: readonly Provider[] },
+  slug: string,
+): string {
+  return providers.find((provider) => provider.slug === slug)?.telemetryName ?? slug
 }

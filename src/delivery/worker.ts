@@ -176,8 +176,9 @@ async function isWanted(
   groups: readonly CompiledGroup[],
   event: GenerationEvent,
 ): Promise<boolean> {
-  const { id, region, sessionId, identity } = event
-  if (!isSelected(settings, { id, region, sessionId, keyHash: identity?.apiKeyHash ?? '' })) return false
+  const { id, sampledId = id, region, sessionId, identity } = event
+  const facts = { id: sampledId, region, sessionId, keyHash: identity?.apiKeyHash ?? '' }
+  if (!isSelected(settings, facts)) return false
   return runInSlices(matchEvent(groups, event))
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { Webhook } from 'standardwebhooks'
+import { listMadeUpNames } from '../support/conventions.ts'
 import { describeOnSqlite } from '../support/harness.ts'
 import { decodeExports, hasOtlpDecoder, listSpans, readAttributes } from '../support/otlp.ts'
 import { chat, clearOutbox, createWebhook, deliver } from './support.ts'
@@ -61,7 +62,13 @@ describeOnSqlite(
         },
       })
       expect(created.status).toBe(201)
-      const options = { session_id: 'session-1', user: 'user-1', temperature: 0.5, max_tokens: 50 }
+      const options = {
+        session_id: 'session-1',
+        user: 'user-1',
+        temperature: 0.5,
+        max_tokens: 50,
+        stop: 'END',
+      }
       const id = await chat(server(), 'Hello there', options)
       await chat(server(), 'Bye', options)
       await deliver(server())
@@ -76,6 +83,7 @@ describeOnSqlite(
         'gen_ai.request.model': 'sandbox/echo',
         'gen_ai.request.temperature': 0.5,
         'gen_ai.request.max_tokens': 50,
+        'gen_ai.request.stop_sequences': ['END'],
         'gen_ai.usage.input_tokens': expect.any(Number),
         'gen_ai.usage.cost': expect.any(Number),
         'session.id': 'session-1',
@@ -84,6 +92,7 @@ describeOnSqlite(
         'gen_ai.output.messages': expect.stringContaining('Hello there'),
       })
       expect(attributes).not.toHaveProperty(['headgate.api_key.name'])
+      for (const span of spans) expect(listMadeUpNames(span)).toEqual([])
     })
 
     test('a partial success is a rejection, which is not repeated', async () => {

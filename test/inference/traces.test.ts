@@ -3,6 +3,7 @@ import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { recordSpans } from '../../src/inference/request/spans.ts'
 import { createVideo } from '../media/video-jobs.ts'
+import { listMadeUpNames } from '../support/conventions.ts'
 import { databaseKinds, resetRouting, startTestServer, type TestServer } from '../support/harness.ts'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts'
 import { vendorErrors } from '../support/replies.ts'
@@ -52,6 +53,7 @@ async function collect({ gateway }: TestServer, receiver: OtlpReceiver) {
   const root = spans.find(({ kind }) => kind === kinds.server)
   if (!root) throw new Error('the request has no span')
   const children = spans.filter((span) => span !== root)
+  for (const { attributes } of spans) expect(listMadeUpNames(attributes)).toEqual([])
   return { root, children, names: children.map(({ name }) => name) }
 }
 
@@ -121,6 +123,8 @@ for (const kind of databaseKinds) {
         'gen_ai.request.model': 'test/chat',
         'headgate.endpoint': 'one-chat',
         'headgate.byok': false,
+        'server.address': '127.0.0.1',
+        'server.port': Number(new URL(bench.first.url).port),
         'http.response.status_code': 200,
       })
     })
@@ -207,10 +211,14 @@ for (const kind of databaseKinds) {
       const { server } = bench
       const key = server.own.inferenceKey
       const sandbox = [...stages, 'attempt sandbox', 'reply', 'settle']
-      await server.call('POST', '/embeddings', { key, body: { model: 'sandbox/embedder', input: 'Hello' } })
+      const embedding = { model: 'sandbox/embedder', input: 'Hello', dimensions: 8 }
+      await server.call('POST', '/embeddings', { key, body: embedding })
       const embeddings = await collect(server, receiver)
       expect(embeddings.names).toEqual(sandbox)
-      expect(embeddings.root.attributes['gen_ai.operation.name']).toBe('embeddings')
+      expect(embeddings.root.attributes).toMatchObject({
+        'gen_ai.operation.name': 'embeddings',
+        'gen_ai.embeddings.dimension.count': 8,
+      })
       const body = { model: 'sandbox/speaker', input: 'Hello', voice: 'low', response_format: 'wav' }
       expect((await server.call('POST', '/audio/speech', { key, body })).status).toBe(200)
       const speech = await collect(server, receiver)
@@ -393,8 +401,8 @@ describe('without own traces', () => {
     const { gateway } = bench.server
     const httpRequest = new Request('http://127.0.0.1/', { headers: { traceparent } })
     expect(gateway.tracer).toBeNull()
-    expect(recordSpans(gateway, httpRequest, performance.now(), false)).toBeNull()
-    const spans = recordSpans(gateway, httpRequest, performance.now(), true)
+    expect(recordSpans(gateway, { httpRequest }, performance.now(), false)).toBeNull()
+    const spans = recordSpans(gateway, { httpRequest }, performance.now(), true)
     expect(spans?.root).toMatchObject({ traceId, parentSpanId: spanId })
     expect(spans?.spans.map(({ name }) => name)).toEqual(['parse'])
   })

@@ -100,6 +100,7 @@ async function run(request: InferenceRequest, name: string, input: JsonObject) {
   const toolRun: ToolRun = {
     ...toolRequest,
     input,
+    span: null,
     signal: new AbortController().signal,
     conversation: [],
     reserve: async (nanos) => void reserved.push(nanos),

@@ -2,6 +2,7 @@ import type { Provider } from '../provider.ts'
 
 export const azure: Provider = {
   slug: 'azure',
+  telemetryName: 'azure.ai.openai',
   name: 'Azure',
   modelList: 'none',
   baseUrl: 'https://{resource}.openai.azure.com/openai/v1',

@@ -67,6 +67,7 @@ function resolveModelName(
 
 export const bedrock: Provider = {
   slug: 'amazon-bedrock',
+  telemetryName: 'aws.bedrock',
   name: 'Amazon Bedrock',
   billsAbandoned: true,
   baseUrl: 'https://bedrock-runtime.{region}.amazonaws.com',

@@ -41,6 +41,7 @@ const noHistory: ReasoningHistory = { field: 'none' }
 export const compatibleProviders: Provider[] = [
   defineCompatible({
     slug: 'xai',
+    telemetryName: 'x_ai',
     name: 'xAI',
     baseUrl: 'https://api.x.ai/v1',
     keyVariable: 'XAI_API_KEY',
@@ -80,6 +81,7 @@ export const compatibleProviders: Provider[] = [
   }),
   defineCompatible({
     slug: 'mistral',
+    telemetryName: 'mistral_ai',
     name: 'Mistral',
     billsAbandoned: true,
     baseUrl: 'https://api.mistral.ai/v1',

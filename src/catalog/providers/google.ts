@@ -3,6 +3,7 @@ import { geminiSearch } from './native-search.ts'
 
 export const google: Provider = {
   slug: 'google-ai-studio',
+  telemetryName: 'gcp.gemini',
   name: 'Google AI Studio',
   billsAbandoned: true,
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',

@@ -70,6 +70,7 @@ const openaiPath: WireAdapter = {
 
 export const vertex: Provider = {
   slug: 'google-vertex',
+  telemetryName: 'gcp.vertex_ai',
   name: 'Google Vertex AI',
   billsAbandoned: true,
   baseUrl: `https://{region}-aiplatform.googleapis.com${locationPath}`,

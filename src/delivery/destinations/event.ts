@@ -6,6 +6,8 @@ import type { JsonObject } from '../../platform/json/json-values.ts'
 export interface GenerationEvent {
   /** The generation. Repeated deliveries of an event have the same id. */
   id: string
+  /** The id that a nested request is sampled by, that of its outer request; absent for a request of a client. */
+  sampledId?: string
   trace: EventTrace
   /** Milliseconds since the epoch. */
   startedAt: number
@@ -16,6 +18,8 @@ export interface GenerationEvent {
   requestedModel: string
   model: string
   provider: string
+  /** Its name in the GenAI conventions, where that is not the slug. Events of earlier versions have none. */
+  telemetryProvider?: string
   /** `chat`, `embeddings` ... */
   operation: string
   streamed: boolean
@@ -46,15 +50,20 @@ export interface EventTrace {
   traceId: string
   spanId: string
   parentSpanId: string | null
+  /** What a nested request is made for, such as `advisor`; absent for a request of a client. */
+  purpose?: string
   /** Names that the client gave. */
   traceName: string | null
   spanName: string | null
   generationName: string | null
   /** The client's further fields of `trace`. */
   metadata: JsonObject
-  /** The stages and attempts of the request, children of `spanId` unless they name another parent. */
+  /** The stages, attempts and tools of the request, children of `spanId` unless they name another parent. */
   spans: EventSpan[]
 }
+
+/** OpenTelemetry's kinds: a span serves a request, sends one, or does neither. */
+export type SpanKind = 'server' | 'client' | 'internal'
 
 export interface EventSpan {
   spanId: string
@@ -65,6 +74,8 @@ export interface EventSpan {
   endedAt: number
   attributes: Record<string, string | number | boolean>
   error: string | null
+  /** `internal` if absent. */
+  kind?: SpanKind
 }
 
 export interface EventUsage {

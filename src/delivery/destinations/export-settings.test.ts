@@ -89,6 +89,7 @@ test('R40 without content, nothing of it is left anywhere in an event', () => {
     },
     tools: { declared: 1, called: ['canary'] },
     error: { code: 'upstream_error', message: 'canary' },
+    parameters: { temperature: 0.5, stop: ['canary'] },
   })
   const { content, ...others } = sharedParts
   const shared = Object.values(others).reduce((sum, part) => sum | part, 0)

@@ -89,14 +89,16 @@ export function needsContent({ shared, filterRules }: ExportSettings): boolean {
 
 /**
  * The event without the parts that are not shared. An error may quote the prompt: then only its code is left. The names
- * of called tools are text of the model.
+ * of called tools are text of the model, stop sequences of the client.
  */
 export function applySettings(event: GenerationEvent, shared: number): GenerationEvent {
   const hasContent = (shared & sharedParts.content) !== 0
+  const { stop: _, ...parameters } = event.parameters
   return {
     ...event,
     input: hasContent ? event.input : null,
     output: hasContent ? event.output : null,
+    parameters: hasContent ? event.parameters : parameters,
     tools: hasContent ? event.tools : { ...event.tools, called: [] },
     error: hasContent || !event.error ? event.error : { code: event.error.code, message: event.error.code },
     cost: shared & sharedParts.cost ? event.cost : null,

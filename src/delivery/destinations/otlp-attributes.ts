@@ -1,6 +1,7 @@
 import {
   ATTR_ERROR_TYPE,
   ATTR_GEN_AI_CONVERSATION_ID,
+  ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT,
   ATTR_GEN_AI_OPERATION_NAME,
   ATTR_GEN_AI_PROVIDER_NAME,
   ATTR_GEN_AI_REQUEST_CHOICE_COUNT,
@@ -39,7 +40,7 @@ import type { SpanAttributes } from './otlp-mapping.ts'
 export function buildRequestAttributes(event: GenerationEvent): SpanAttributes {
   return {
     [ATTR_GEN_AI_OPERATION_NAME]: event.operation,
-    [ATTR_GEN_AI_PROVIDER_NAME]: event.provider,
+    [ATTR_GEN_AI_PROVIDER_NAME]: event.telemetryProvider ?? event.provider,
     [ATTR_GEN_AI_SYSTEM]: event.provider,
     [ATTR_GEN_AI_REQUEST_MODEL]: event.requestedModel,
     [ATTR_GEN_AI_REQUEST_STREAM]: event.streamed,
@@ -53,6 +54,7 @@ export function buildRequestAttributes(event: GenerationEvent): SpanAttributes {
     [ATTR_ERROR_TYPE]: event.error?.code,
     'headgate.status': event.status,
     'headgate.region': event.region,
+    'headgate.request.purpose': event.trace.purpose,
     'headgate.tools.declared': event.tools.declared,
     'headgate.tools.called': event.tools.called.length === 0 ? undefined : event.tools.called,
     'trace.name': event.trace.traceName ?? undefined,
@@ -95,6 +97,7 @@ const parameterNames = new Map<string, string>([
   ['presence_penalty', ATTR_GEN_AI_REQUEST_PRESENCE_PENALTY],
   ['seed', ATTR_GEN_AI_REQUEST_SEED],
   ['n', ATTR_GEN_AI_REQUEST_CHOICE_COUNT],
+  ['dimensions', ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT],
 ])
 
 function buildParameterAttributes(parameters: JsonObject): SpanAttributes {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer'
 import fc from 'fast-check'
+import { listMadeUpNames } from '../../../test/support/conventions.ts'
 import { newGenerationEvent } from '../../../test/support/generation-event.ts'
 import { measureLoopDelay } from '../../../test/support/loop-delay.ts'
 import { decodeExports, hasOtlpDecoder, listSpans, readAttributes } from '../../../test/support/otlp.ts'
@@ -58,6 +59,7 @@ describe('the span of a request', () => {
       name: 'attempt openai',
       kind: 1,
       status: { code: 2, message: 'overloaded' },
+      attributes: expect.arrayContaining([{ key: 'error.type', value: { stringValue: 'overloaded' } }]),
     })
   })
 
@@ -69,6 +71,22 @@ describe('the span of a request', () => {
     expect(named?.name).toBe('answer')
     const [plain] = spansOf(await encode(newGenerationEvent({ trace: { ...unnamed, spanName: null } })))
     expect(plain?.name).toBe('chat openai/gpt-5-mini:floor')
+  })
+
+  test('has no attribute with a name that the conventions do not have', async () => {
+    const dimensions = { ...newGenerationEvent().parameters, dimensions: 8 }
+    const spans = spansOf(await encode(newGenerationEvent({ parameters: dimensions })))
+    const names = spans.flatMap(({ attributes }) => (attributes as Attribute[]).map(({ key }) => key))
+    expect(names).toContain('gen_ai.embeddings.dimension.count')
+    expect(listMadeUpNames(Object.fromEntries(names.map((name) => [name, true])))).toEqual([])
+  })
+
+  test('names the provider as the conventions do, and an attempt as a request to it', async () => {
+    const { trace } = newGenerationEvent()
+    const spans = trace.spans.map((span) => ({ ...span, kind: 'client' as const }))
+    const event = newGenerationEvent({ telemetryProvider: 'x_ai', trace: { ...trace, spans } })
+    expect(await attributesOf(event)).toMatchObject({ 'gen_ai.provider.name': 'x_ai' })
+    expect(spansOf(await encode(event)).map(({ kind }) => kind)).toEqual([3, 3, 3])
   })
 
   test('has the attributes of the GenAI conventions, and the older names of the token counts', async () => {

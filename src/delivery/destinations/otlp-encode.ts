@@ -1,6 +1,7 @@
 import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api'
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import {
+  ATTR_ERROR_TYPE,
   ATTR_GEN_AI_INPUT_MESSAGES,
   ATTR_GEN_AI_OUTPUT_MESSAGES,
   ATTR_SERVICE_NAME,
@@ -15,7 +16,7 @@ import {
 } from '../../platform/tracing/otel-span.ts'
 import { version } from '../../platform/version.ts'
 import { fitText } from './bounds.ts'
-import type { EventSpan, GenerationEvent } from './event.ts'
+import type { EventSpan, SpanKind as EventSpanKind, GenerationEvent } from './event.ts'
 import { buildRequestAttributes, buildSharedAttributes } from './otlp-attributes.ts'
 import { formatMessages, readContent, type SpanContent } from './otlp-content.ts'
 import { maxJsonBytes } from './otlp-fields.ts'
@@ -143,16 +144,27 @@ function formatConventionContent({ input, output }: SpanContent): SpanAttributes
   }
 }
 
+const kinds = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+} as const satisfies Record<EventSpanKind, SpanKind>
+
 function buildChildSpan(
-  { attributes, ...span }: EventSpan,
+  { attributes, kind = 'internal', ...span }: EventSpan,
   event: GenerationEvent,
   { mapping, resource }: EncodeContext,
 ): OtelSpan {
-  const all = { ...attributes, ...buildSharedAttributes(event), ...mapping.childAttributes }
+  const all = {
+    ...(span.error !== null && { [ATTR_ERROR_TYPE]: span.error }),
+    ...attributes,
+    ...buildSharedAttributes(event),
+    ...mapping.childAttributes,
+  }
   return buildSpan({
     ...span,
     traceId: event.trace.traceId,
-    kind: SpanKind.INTERNAL,
+    kind: kinds[kind],
     attributes: limitAttributes(all, mapping.maxValueBytes ?? defaultValueBytes),
     resource,
   })

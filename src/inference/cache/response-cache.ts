@@ -168,7 +168,7 @@ export async function settleHit(
   const { entry, at, until, similarity } = hit
   const admitted = await withSpan(request, 'admit', admitFree, gateway, request)
   await completeHits(gateway, request)
-  recordCachedReply(request, entry.target)
+  recordCachedReply(gateway, request, entry.target)
   gateway.metrics.models.recordCached(request, entry.target)
   const settlement = createSettlement(gateway, admitted, hit, extraStatements)
   await withSpan(request, 'settle', settle, gateway, settlement, request)

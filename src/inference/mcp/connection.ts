@@ -27,6 +27,14 @@ export interface McpResult {
   isError: boolean
 }
 
+/** The headers of W3C Trace Context. */
+type TraceHeaders = Readonly<Record<string, string>> | undefined
+
+/** The conventions of OpenTelemetry continue a trace in the metadata of the request. */
+function describeTrace(trace: TraceHeaders) {
+  return trace && { _meta: { ...trace } }
+}
+
 /** A failure that is safe to show: it has nothing of the server's address or headers. */
 export class McpError extends Error {
   readonly kind: 'mcp_protocol_error' | 'http_error'
@@ -91,12 +99,12 @@ export class McpConnection {
     return new McpConnection(client, timeoutMs, excess)
   }
 
-  async listTools(signal: AbortSignal): Promise<McpTool[]> {
+  async listTools(signal: AbortSignal, trace?: TraceHeaders): Promise<McpTool[]> {
     const tools: McpTool[] = []
     let cursor: string | undefined
     for (let page = 0; page < maxPages && tools.length < maxTools; page++) {
       const options = { timeout: this.#timeoutMs, signal }
-      const params = cursor === undefined ? {} : { cursor }
+      const params = { ...(cursor !== undefined && { cursor }), ...describeTrace(trace) }
       // `listTools` would read all pages.
       const listed = await run(() =>
         this.#excess.race(this.#client.request({ method: 'tools/list', params }, toolPage, options)),
@@ -108,10 +116,10 @@ export class McpConnection {
     return tools
   }
 
-  async call(name: string, input: JsonObject, signal: AbortSignal): Promise<McpResult> {
+  async call(name: string, input: JsonObject, signal: AbortSignal, trace?: TraceHeaders): Promise<McpResult> {
     const options = { timeout: this.#timeoutMs, signal }
     const result = await run(() =>
-      this.#excess.race(this.#client.callTool({ name, arguments: input }, options)),
+      this.#excess.race(this.#client.callTool({ name, arguments: input, ...describeTrace(trace) }, options)),
     )
     const parts = Array.isArray(result.content) ? result.content : []
     if (parts.length > maxContentParts)

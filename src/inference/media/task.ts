@@ -85,7 +85,7 @@ export interface MediaBody<Call> {
 export interface IncomingMedia<Call>
   extends Pick<
       IncomingRequest,
-      'caller' | 'region' | 'httpRequest' | 'id' | 'outerFunds' | 'onSettled' | 'tags'
+      'caller' | 'region' | 'httpRequest' | 'id' | 'outerFunds' | 'onSettled' | 'tags' | 'trace'
     >,
     MediaBody<Call> {}
 

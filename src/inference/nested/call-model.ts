@@ -3,10 +3,12 @@ import { responses } from '../../formats/responses/responses.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { gatewayError, invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import { asString, type JsonObject, omitUndefined } from '../../platform/json/json-values.ts'
+import { withNestedSpan } from '../../platform/tracing/span-recorder.ts'
 import { addNestedRequest } from '../hold/bill-line.ts'
 import { encodePrompt } from '../request/content.ts'
 import type { IncomingRequest, InferenceRequest } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
+import { nestTrace } from '../settle/event-trace.ts'
 import type { CallModelFn, NestedModelReply, NestedModelRequest } from '../tools/tool.ts'
 import { withNestedHttpRequest } from './http-request.ts'
 import { createNestedFormat, NestedReplyReader } from './reply-reader.ts'
@@ -29,11 +31,16 @@ export function createCallModel(
     const id = newGenerationId()
     const startedAt = performance.now()
     const reader = new NestedReplyReader(nested)
+    const trace = nestTrace(outer, 'text', nested.purpose, nested.parent)
     try {
-      await withNestedHttpRequest(gateway, outer.httpRequest, nested.signal, (httpRequest) =>
-        readToEnd(handleInference(gateway, buildIncoming(outer, nested, reader, { id, httpRequest }))),
-      )
-      return buildReply(id, reader, nested)
+      return await withNestedSpan(trace.spans, async () => {
+        await withNestedHttpRequest(gateway, outer.httpRequest, nested.signal, (httpRequest) =>
+          readToEnd(
+            handleInference(gateway, buildIncoming(outer, nested, reader, { id, httpRequest, trace })),
+          ),
+        )
+        return buildReply(id, reader, nested)
+      })
     } finally {
       const { provider, usage, cost, isCharged } = reader
       addNestedRequest(outer, { id, purpose: nested.purpose, provider, usage, cost, isCharged, startedAt })
@@ -45,7 +52,7 @@ function buildIncoming(
   outer: InferenceRequest,
   { model, purpose, call, tools = [], maxToolCalls }: NestedModelRequest,
   reader: NestedReplyReader,
-  { id, httpRequest }: { id: string; httpRequest: Request },
+  origin: Pick<IncomingRequest, 'id' | 'httpRequest' | 'trace'>,
 ): IncomingRequest {
   const { caller, region, options, funds } = outer
   const native = tools.map(toNativeTool)
@@ -68,10 +75,9 @@ function buildIncoming(
   })
   const text = JSON.stringify(body)
   return {
-    id,
+    ...origin,
     caller,
     region,
-    httpRequest,
     body,
     source: { text, body, values: 0 },
     format: createNestedFormat(nestedCall, reader),

@@ -6,6 +6,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { Amounts } from '../../ledger/amounts.ts'
 import { unavailableError } from '../../platform/errors/gateway-error.ts'
 import { type JsonObject, omitUndefined } from '../../platform/json/json-values.ts'
+import { withNestedSpan } from '../../platform/tracing/span-recorder.ts'
 import { validateInput } from '../../platform/validation/validate-input.ts'
 import { admit, estimateHold } from '../hold/admit.ts'
 import { addNestedRequest } from '../hold/bill-line.ts'
@@ -16,27 +17,39 @@ import { parseMediaRequest } from '../media/parse.ts'
 import { executeMedia } from '../media/reply-whole.ts'
 import type { MediaRequest } from '../media/task.ts'
 import { planRoute } from '../plan/plan.ts'
-import type { IncomingRequest, InferenceRequest, SettledReply } from '../request/inference-request.ts'
+import type {
+  IncomingRequest,
+  InferenceRequest,
+  NestedTrace,
+  SettledReply,
+} from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
+import { nestTrace } from '../settle/event-trace.ts'
 import { guardMedia } from '../stages/guard.ts'
 import type { GenerateImageFn, NestedImageRequest } from '../tools/tool.ts'
 import { withNestedHttpRequest } from './http-request.ts'
+
+/** What the request for an image is on the bill as. */
+const purpose = 'image_generation'
 
 /** Generates images on behalf of a request, each as a nested request: see `createCallModel`. */
 export function createGenerateImage(gateway: Gateway, outer: InferenceRequest): GenerateImageFn {
   return async (nested) => {
     const id = newGenerationId()
     const startedAt = performance.now()
+    const trace = nestTrace(outer, 'images', purpose, nested.parent)
     let line = { provider: '', cost: 0n, isCharged: false }
     const onSettled = ({ candidate, cost }: SettledReply) => {
       line = { provider: candidate?.endpoint.provider.name ?? '', cost, isCharged: candidate !== null }
     }
     try {
-      return await withNestedHttpRequest(gateway, outer.httpRequest, nested.signal, (httpRequest) =>
-        generate(gateway, { outer, httpRequest, id, onSettled }, nested),
+      return await withNestedSpan(trace.spans, () =>
+        withNestedHttpRequest(gateway, outer.httpRequest, nested.signal, (httpRequest) =>
+          generate(gateway, { outer, httpRequest, id, onSettled, trace }, nested),
+        ),
       )
     } finally {
-      addNestedRequest(outer, { ...line, purpose: 'image_generation', usage: null, id, startedAt })
+      addNestedRequest(outer, { ...line, purpose, usage: null, id, startedAt })
     }
   }
 }
@@ -48,7 +61,8 @@ export async function estimateImage(
   fields: JsonObject,
 ): Promise<Amounts> {
   const nested = { fields: { ...fields, prompt: 'An image' }, signal: outer.httpRequest.signal }
-  const parsed = await parse(gateway, { outer, httpRequest: outer.httpRequest }, nested)
+  const trace = { sampledId: outer.sampledId, spans: null }
+  const parsed = await parse(gateway, { outer, httpRequest: outer.httpRequest, trace }, nested)
   // It is not sent.
   const request = planRoute(gateway, Object.assign(parsed, { isGuarded: true as const }))
   const plan = excludeUnfit(request.plan, request.media, imagesTask)
@@ -57,6 +71,7 @@ export async function estimateImage(
 
 /** A nested request before its fields are parsed. */
 interface NestedOrigin extends Pick<IncomingRequest, 'httpRequest' | 'id'> {
+  trace: NestedTrace
   outer: InferenceRequest
   onSettled?: (settled: SettledReply) => void
 }
@@ -78,7 +93,7 @@ async function generate(gateway: Gateway, origin: NestedOrigin, nested: NestedIm
 
 function parse(
   gateway: Gateway,
-  { outer, httpRequest, id, onSettled }: NestedOrigin,
+  { outer, httpRequest, id, onSettled, trace }: NestedOrigin,
   nested: NestedImageRequest,
 ) {
   const { caller, region, options, funds } = outer
@@ -96,6 +111,7 @@ function parse(
     body,
     decode: decodeImageBody,
     tags: options.tags,
+    trace,
     priority: options.priority,
     ...(id !== undefined && { id }),
     ...(onSettled && { onSettled: [onSettled] }),

@@ -43,9 +43,13 @@ async function prepareEach(context: PluginContext): Promise<void> {
     const applied = work.findPlugin(plugin.id)
     if (!applied || !plugin.prepare) continue
     const { call: before } = request.content
-    await plugin.prepare(context, applied.settings)
+    await withSpan(request, nameSpan(plugin), () => plugin.prepare?.(context, applied.settings))
     await guardChanges(gateway, request, before)
   }
+}
+
+function nameSpan({ id }: Plugin): string {
+  return `plugin ${id}`
 }
 
 /** Whether a plugin of the request runs after its admission. */
@@ -106,10 +110,11 @@ async function augmentEach(
   const reserve = (nanos: bigint) => holdFee(gateway, request, nanos)
   const options = { isDryRun: false, callModel: work.callModel ?? dryRun.callModel }
   try {
-    for (const { id, augment } of augmenting) {
-      const settings = work.findPlugin(id)?.settings ?? {}
+    for (const plugin of augmenting) {
+      const settings = work.findPlugin(plugin.id)?.settings ?? {}
       const { call: before } = request.content
-      await augment?.({ gateway, request, work, plan, signal, reserve, ...options }, settings)
+      const context = { gateway, request, work, plan, signal, reserve, ...options }
+      await withSpan(request, nameSpan(plugin), () => plugin.augment?.(context, settings))
       await guardChanges(gateway, request, before)
     }
   } catch (error) {

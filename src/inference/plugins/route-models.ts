@@ -2,6 +2,7 @@ import { findModel, type ResolvedModel } from '../../catalog/lookup.ts'
 import { findRouterModel, isRouterSlug } from '../../catalog/router-models.ts'
 import { assertRouterAllowed } from '../../governance/policy/guard.ts'
 import { gatewayError, invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import { autoBetaRouter } from './auto-beta-router.ts'
@@ -42,7 +43,8 @@ export async function routeModels(context: PluginContext): Promise<void> {
     assertUsable(request, router)
     assertRouterAllowed(request.keyContext.policy, router.model)
     const listed = requested.filter((name) => name !== slug)
-    const result = await known.route({ ...context, router, listed })
+    const route = () => known.route({ ...context, router, listed })
+    const result = await withSpan(request, `router ${known.stage}`, route)
     work.stages.push(describeStage(known, result))
     replaceModel(context, slug, { ...result, strategy: known.strategy, variants: router.variants })
     used.add(known)

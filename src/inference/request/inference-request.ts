@@ -49,9 +49,14 @@ export interface IncomingRequest {
   /** The funds of the outer request, which this one draws on. */
   outerFunds?: Funds
   onSettled?: RequestState['onSettled']
+  /** The trace of the outer request. */
+  trace?: NestedTrace
   /** Changes that the client needs in every reply. */
   replyTransforms?: RequestState['replyTransforms']
 }
+
+/** The place of a nested request in the trace of its outer request. */
+export interface NestedTrace extends Pick<RequestState, 'sampledId' | 'spans'> {}
 
 /** The end of a request, for callbacks on its settlement. */
 export interface SettledReply {
@@ -140,6 +145,8 @@ export interface RequestState {
   startedAt: number
   /** Milliseconds for all attempts together, if that is shorter than the limits of any request. */
   timeLimitMs: number | null
+  /** The id that destinations sample it by: its own, or that of its outer request. */
+  sampledId: string
   /** The recorder of its spans; null if nothing reads them. */
   spans: SpanRecorder | null
   /** Whether a plugin or a tool of another request has made it. */

@@ -78,20 +78,19 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
   { startedAt, keyContext, format, content, presetId }: Parsed<F, C>,
 ): Unguarded<RequestState & { format: F; content: C }> {
   const { caller, region, httpRequest, id = newGenerationId(), outerFunds } = incoming
-  const { priority } = incoming
-  const defaults = priority ? { ...keyContext, priority } : keyContext
+  const defaults = incoming.priority ? { ...keyContext, priority: incoming.priority } : keyContext
   const parsed = parseOptions(content.body, httpRequest.headers, defaults, incoming.tags)
   const at = gateway.clock.now()
-  const { routingRules } = keyContext
+  const { routingRules, destinations, logging } = keyContext
   const received = { incoming, format, content, options: parsed, at }
   const ruled = routingRules && applyRoutingRules(gateway, received, routingRules, keyContext)
   const named = ruled?.options ?? parsed
   const hasNames = keyContext.aliases !== null || gateway.catalog.retiring.size > 0
   const options = hasNames ? resolveModels(gateway, named, keyContext, id) : named
-  const { destinations, logging } = keyContext
-  const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
+  const sampledId = incoming.trace?.sampledId ?? id
+  const facts = { id: sampledId, region, keyHash: caller.key.hash, sessionId: options.sessionId }
   const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
-  const isExported = exportTargets !== null
+  const isRecorded = gateway.tracer || exportTargets || incoming.trace
   const state: Unguarded<RequestState & { format: F; content: C }> = {
     caller,
     region,
@@ -108,7 +107,8 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     at,
     startedAt,
     timeLimitMs: options.attempts?.timeLimitMs ?? null,
-    spans: gateway.tracer || isExported ? recordSpans(gateway, httpRequest, startedAt, isExported) : null,
+    sampledId,
+    spans: isRecorded ? recordSpans(gateway, incoming, startedAt, exportTargets !== null) : null,
     isNested: incoming.isNested ?? false,
     outer: incoming.outer ?? null,
     onAdmitted: incoming.onAdmitted ?? null,

@@ -1,6 +1,7 @@
 import type { Gateway } from '../../gateway/gateway.ts'
 import { createRoot, SpanRecorder } from '../../platform/tracing/span-recorder.ts'
 import { readTraceContext } from '../../platform/tracing/trace-parent.ts'
+import type { IncomingRequest } from './inference-request.ts'
 
 /**
  * The recorder of a request's stages, of which parsing is the first; null unless it is read: by the operator's own export
@@ -8,14 +9,23 @@ import { readTraceContext } from '../../platform/tracing/trace-parent.ts'
  */
 export function recordSpans(
   gateway: Gateway,
+  { httpRequest, trace }: Pick<IncomingRequest, 'httpRequest' | 'trace'>,
+  startedAt: number,
+  isExported: boolean,
+): SpanRecorder | null {
+  const spans = trace ? trace.spans : findRecorder(gateway, httpRequest, startedAt, isExported)
+  spans?.begin('parse', { startedAt })?.end()
+  return spans
+}
+
+function findRecorder(
+  gateway: Gateway,
   httpRequest: Request,
   startedAt: number,
   isExported: boolean,
 ): SpanRecorder | null {
   const own = gateway.tracer?.find(httpRequest) ?? null
-  const spans = own ?? (isExported ? createRecorder(gateway, httpRequest, startedAt) : null)
-  spans?.begin('parse', { startedAt })?.end()
-  return spans
+  return own ?? (isExported ? createRecorder(gateway, httpRequest, startedAt) : null)
 }
 
 /** Creates a recorder without a sink: the request's own span is part of the event, so it is not exported here. */

@@ -1,9 +1,12 @@
 import type { EventTrace } from '../../delivery/destinations/event.ts'
+import { operationOf } from '../../formats/operation-name.ts'
+import type { TaskName } from '../../formats/vocabulary.ts'
 import { sha256 } from '../../platform/crypto/crypto.ts'
 import { asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import { estimateJsonLength } from '../../platform/json/long-json.ts'
+import type { Nesting, OpenSpan, SpanRecorder } from '../../platform/tracing/span-recorder.ts'
 import { readTraceContext, type TraceContext } from '../../platform/tracing/trace-parent.ts'
-import type { RequestState } from '../request/inference-request.ts'
+import type { NestedTrace, RequestState } from '../request/inference-request.ts'
 import { sanitizeLabel } from '../request/options.ts'
 
 type TracedRequest = Pick<RequestState, 'id' | 'httpRequest' | 'spans'> & {
@@ -17,6 +20,7 @@ type TracedRequest = Pick<RequestState, 'id' | 'httpRequest' | 'spans'> & {
 export function buildEventTrace({ id, httpRequest, content, spans }: TracedRequest): EventTrace {
   const { trace_id, trace_name, span_name, generation_name, parent_span_id, ...metadata } =
     asObject(content.body.trace) ?? {}
+  if (spans?.nesting) return buildNestedTrace(spans, spans.nesting)
   const root = spans?.root ?? deriveRoot(id, readTraceContext(httpRequest.headers))
   const traceId = toHexId(trace_id, traceIdDigits)
   const parentSpanId = toHexId(parent_span_id, spanIdDigits)
@@ -30,14 +34,37 @@ export function buildEventTrace({ id, httpRequest, content, spans }: TracedReque
     spanName: readLabel(span_name),
     generationName: readLabel(generation_name),
     metadata: limitMetadata(metadata),
-    spans: spans ? [...spans.spans] : [],
+    spans: spans ? spans.listSpans() : [],
   }
 }
 
+/** A nested request is in the trace of its outer one, whose body may have named it. */
+function buildNestedTrace(spans: SpanRecorder, { purpose, eventTraceId }: Nesting): EventTrace {
+  const { traceId, spanId, parentSpanId } = spans.root
+  const ids = { traceId: eventTraceId ?? traceId, spanId, parentSpanId }
+  return { ...ids, ...noNames, purpose, metadata: {}, spans: spans.listSpans() }
+}
+
+/** The recorder of a request on behalf of another one; its spans are read where those of the other one are. */
+export function nestTrace(
+  outer: TracedRequest & Pick<RequestState, 'sampledId'>,
+  task: TaskName,
+  purpose: string,
+  parent: OpenSpan | null = null,
+): NestedTrace {
+  const { spans, sampledId, content } = outer
+  if (!spans) return { spans, sampledId }
+  const eventTraceId = spans.nesting
+    ? spans.nesting.eventTraceId
+    : toHexId(asObject(content.body.trace)?.trace_id, traceIdDigits)
+  return { spans: spans.nest(operationOf(task), { purpose, eventTraceId }, parent), sampledId }
+}
+
+const noNames = { traceName: null, spanName: null, generationName: null }
+
 /** The trace of a generation whose request is gone; the same whenever it is built. */
 export function deriveTrace(generationId: string): EventTrace {
-  const names = { traceName: null, spanName: null, generationName: null }
-  return { ...deriveRoot(generationId, null), ...names, metadata: {}, spans: [] }
+  return { ...deriveRoot(generationId, null), ...noNames, metadata: {}, spans: [] }
 }
 
 const maxUserLength = 128

@@ -5,7 +5,6 @@ import type {
   EventUsage,
   GenerationEvent,
 } from '../../delivery/destinations/event.ts'
-import type { ModelCall } from '../../formats/call/call.ts'
 import { countCompletionTokens, countPromptTokens, type Usage } from '../../formats/call/usage.ts'
 import type { DataRegion } from '../../formats/vocabulary.ts'
 import { mergeHits } from '../../governance/guardrail-hits.ts'
@@ -13,14 +12,19 @@ import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
 import { splitTag, splitTags } from '../../governance/tags/tag.ts'
 import type { ApiKey } from '../../identity/keys.ts'
 import type { SettledGeneration } from '../../ledger/settlement.ts'
-import type { JsonObject } from '../../platform/json/json-values.ts'
+import { asNumber, type JsonObject } from '../../platform/json/json-values.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
+import type { MeasuredContent, RequestFormat, RequestState } from '../request/inference-request.ts'
 import { limitUser } from './event-trace.ts'
 
 /** Details of an event beyond the record of its generation. A generation whose request is gone has few of them. */
 export interface EventDetails {
+  /** The id that destinations sample the request by. */
+  sampledId: string
   trace: EventTrace
   key: Pick<ApiKey, 'name' | 'hash'>
+  /** The name of the provider in traces. */
+  telemetryProvider: string
   /** Milliseconds since the epoch. */
   endedAt: number
   errorMessage: string | null
@@ -37,9 +41,21 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
   const startedAt = Date.parse(draft.created_at)
   const firstTokenMs = end.first_token_ms ?? null
   const tags = splitTags(draft.tags)
-  const { trace, key, endedAt, errorMessage, parameters, tools, input, output } = details
+  const {
+    sampledId,
+    trace,
+    key,
+    telemetryProvider,
+    endedAt,
+    errorMessage,
+    parameters,
+    tools,
+    input,
+    output,
+  } = details
   return {
     id: draft.id,
+    ...(sampledId !== draft.id && { sampledId }),
     trace: tags.length === 0 ? trace : { ...trace, metadata: { ...toFields(tags), ...trace.metadata } },
     startedAt,
     endedAt,
@@ -48,6 +64,7 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
     requestedModel: draft.requested_model,
     model: target.model,
     provider: target.provider,
+    ...(telemetryProvider !== target.provider && { telemetryProvider }),
     operation: operationNames[draft.api_type ?? ''] ?? draft.api_type ?? 'chat',
     streamed: draft.streamed === 1,
     status: end.status,
@@ -74,16 +91,23 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
       apiKeyHash: key.hash,
       userId: draft.user_id,
     },
-    context: {
-      requestId: draft.request_id,
-      appUrl: draft.app_url,
-      appTitle: draft.app_title,
-      userAgent: draft.user_agent,
-      presetId: draft.preset_id,
-      endpoint: target.endpoint,
-      dialect: draft.dialect,
-      filters: mergeHits(details.hits).slice(0, maxFilters).map(toEventFilter),
-    },
+    context: buildContext(settled, details.hits),
+  }
+}
+
+function buildContext(
+  { draft, target }: SettledGeneration,
+  hits: readonly GuardrailHit[],
+): GenerationEvent['context'] {
+  return {
+    requestId: draft.request_id,
+    appUrl: draft.app_url,
+    appTitle: draft.app_title,
+    userAgent: draft.user_agent,
+    presetId: draft.preset_id,
+    endpoint: target.endpoint,
+    dialect: draft.dialect,
+    filters: mergeHits(hits).slice(0, maxFilters).map(toEventFilter),
   }
 }
 
@@ -112,8 +136,28 @@ function toEventUsage(usage: Usage): EventUsage {
   }
 }
 
-/** The sampling parameters and limits of a request, by their names in the Chat format. */
-export function readParameters(call: ModelCall): JsonObject {
+/** The dimensions that a request for embeddings asks for. */
+export function readDimensions(
+  { task }: Pick<RequestFormat, 'task'>,
+  { body }: Pick<MeasuredContent, 'body'>,
+): number | undefined {
+  return task === 'embeddings' ? asNumber(body.dimensions) : undefined
+}
+
+/** Clients may send more and longer ones to some providers. */
+const maxStops = 16
+const maxStopLength = 256
+
+/**
+ * The sampling parameters and limits of a request, by their names in the Chat format. Stop sequences are text of the
+ * client, which not every destination receives.
+ */
+export function readParameters(
+  { format, content }: Pick<RequestState, 'format' | 'content'>,
+  includesContent: boolean,
+): JsonObject {
+  const { call } = content
+  const stop = includesContent ? call.stop?.slice(0, maxStops) : undefined
   const parameters: JsonObject = {
     max_tokens: call.maxTokens,
     temperature: call.temperature,
@@ -126,6 +170,8 @@ export function readParameters(call: ModelCall): JsonObject {
     repetition_penalty: call.repetitionPenalty,
     seed: call.seed,
     n: call.n,
+    stop: stop?.map((text) => text.slice(0, maxStopLength)),
+    dimensions: readDimensions(format, content),
     logprobs: call.logprobs,
     top_logprobs: call.topLogprobs,
     verbosity: call.verbosity,

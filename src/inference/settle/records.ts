@@ -1,5 +1,6 @@
 import { classifyTask } from '../../analytics/classifier/classify.ts'
 import { buildTaskStatement as buildSampleStatement } from '../../analytics/datasets/task-samples.ts'
+import { findTelemetryName } from '../../catalog/provider.ts'
 import type { EventInput, EventOutput } from '../../delivery/destinations/event.ts'
 import { loadExportSettings } from '../../delivery/destinations.ts'
 import { buildOutboxStatements, selectTargets } from '../../delivery/outbox.ts'
@@ -86,12 +87,14 @@ function buildExportStatements(
   try {
     const { includesContent } = exportTargets
     const event = buildEvent(settled, {
+      sampledId: request.sampledId,
       trace: buildEventTrace(request),
       key: caller.key,
+      telemetryProvider: findTelemetryName(gateway.catalog, settled.target.provider),
       endedAt: Math.max(at, gateway.clock.now()),
       // It may quote the prompt.
       errorMessage: source.error && request.region === 'global' ? describeMessage(source.error) : null,
-      parameters: readParameters(content.call),
+      parameters: readParameters(request, includesContent),
       tools: {
         declared: content.call.tools?.length ?? 0,
         called: includesContent ? listCalledTools(source, attempts.transcript) : [],
@@ -172,8 +175,10 @@ async function buildDetachedExport(
   const targets = selectTargets(destinations, facts)
   if (!targets) return []
   const event = buildEvent(settled, {
+    sampledId: draft.id,
     trace: deriveTrace(draft.id),
     key,
+    telemetryProvider: findTelemetryName(gateway.catalog, settled.target.provider),
     endedAt: clock.now(),
     errorMessage: facts.region === 'global' ? errorMessage : null,
     parameters: {},

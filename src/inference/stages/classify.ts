@@ -8,6 +8,7 @@ import type { EffectivePolicy } from '../../governance/policy/effective.ts'
 import { gatewayError } from '../../platform/errors/gateway-error.ts'
 import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
+import { withNestedSpan } from '../../platform/tracing/span-recorder.ts'
 import { admit } from '../hold/admit.ts'
 import type { NestedRequestLine } from '../hold/bill-line.ts'
 import { moderationsTask } from '../media/moderations.ts'
@@ -17,6 +18,7 @@ import type { MediaRequest } from '../media/task.ts'
 import { planRoute } from '../plan/plan.ts'
 import type { RequestState, SettledReply } from '../request/inference-request.ts'
 import { createStageOptions } from '../request/options.ts'
+import { nestTrace } from '../settle/event-trace.ts'
 import { buildModerationBatches, type ModerationBatch, type ModerationInput } from './moderation-inputs.ts'
 
 /** The result of a moderation model for one input. */
@@ -52,6 +54,9 @@ export async function classifyPrompt(
   return (await Promise.all(classifying)).flat()
 }
 
+/** What the request for a classification is on the bill as. */
+const purpose = 'moderation'
+
 interface PreparedBatch extends ModerationBatch {
   request: MediaRequest<ModerationsCall>
 }
@@ -62,10 +67,12 @@ async function classifyBatch(
   lines: NestedRequestLine[],
 ): Promise<Classification[]> {
   request.onSettled = [recordLine(request.id, lines)]
-  const admitted = await admit(gateway, planRoute(gateway, request))
   const classify = ({ results }: ModerationsReply, { model, provider }: MediaReplyContext) =>
     inputs.map((input, index) => ({ ...input, ...decodeResult(results[index] ?? {}), model, provider }))
-  return executeMedia(gateway, admitted, moderationsTask, classify)
+  return withNestedSpan(request.spans, async () => {
+    const admitted = await admit(gateway, planRoute(gateway, request))
+    return executeMedia(gateway, admitted, moderationsTask, classify)
+  })
 }
 
 function recordLine(id: string, lines: NestedRequestLine[]) {
@@ -73,17 +80,18 @@ function recordLine(id: string, lines: NestedRequestLine[]) {
   return ({ candidate, cost }: SettledReply): void => {
     const provider = candidate?.endpoint.provider.name ?? ''
     const isCharged = candidate !== null
-    lines.push({ id, purpose: 'moderation', provider, usage: null, cost, isCharged, startedAt })
+    lines.push({ id, purpose, provider, usage: null, cost, isCharged, startedAt })
   }
 }
 
 /** A request on behalf of another one: it is neither guarded nor moderated, and its prompt is in no log of its own. */
 async function createRequest(
   gateway: Gateway,
-  { caller, region, httpRequest, keyContext, options, funds }: RequestState,
+  request: RequestState,
   { id }: Model,
   { encoded }: ModerationBatch,
 ): Promise<MediaRequest<ModerationsCall>> {
+  const { caller, region, httpRequest, keyContext, options, funds } = request
   const body = { model: id, input: encoded }
   const outer = funds && { outerFunds: funds }
   const incoming = {
@@ -93,19 +101,18 @@ async function createRequest(
     body,
     decode: decodeModerations,
     tags: options.tags,
+    trace: nestTrace(request, 'moderations', purpose),
     ...outer,
   }
-  const request = await parseMediaRequest(gateway, incoming, moderationsTask)
-  const { exportTargets } = request
-  return Object.assign(request, {
+  const nested = await parseMediaRequest(gateway, incoming, moderationsTask)
+  const { exportTargets } = nested
+  return Object.assign(nested, {
     isGuarded: true as const,
     keyContext: { ...keyContext, policy: withoutModelLists(keyContext.policy) },
     options: createStageOptions(options, id),
     logsContent: false,
     exportTargets: exportTargets && { ...exportTargets, includesContent: false },
     timeLimitMs: gateway.settings.moderation.timeout,
-    // In the trace of the other request it is part of the guard stage.
-    spans: null,
   })
 }
 

@@ -2,6 +2,7 @@ import type { EmbeddingsReply } from '../../formats/call/embeddings.ts'
 import { decodeEmbeddings } from '../../formats/embeddings/decode.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { unavailableError } from '../../platform/errors/gateway-error.ts'
+import { withNestedSpan } from '../../platform/tracing/span-recorder.ts'
 import { admit } from '../hold/admit.ts'
 import type { NestedRequestLine } from '../hold/bill-line.ts'
 import { embeddingsTask } from '../media/embeddings.ts'
@@ -11,6 +12,7 @@ import { executeMedia } from '../media/reply-whole.ts'
 import { planRoute } from '../plan/plan.ts'
 import type { RequestState, SettledReply } from '../request/inference-request.ts'
 import { createStageOptions } from '../request/options.ts'
+import { nestTrace } from '../settle/event-trace.ts'
 
 /** What the request for an embedding is on the bill as. */
 const purpose = 'semantic_cache'
@@ -34,10 +36,12 @@ export async function embedText(
 ): Promise<Float32Array<ArrayBuffer>> {
   const request = await createRequest(gateway, outer, embedding)
   request.onSettled = [recordLine(request.id, lines)]
-  const routed = planRoute(gateway, request)
-  routed.plan = excludeUnfit(routed.plan, request.media, embeddingsTask)
-  const admitted = await admit(gateway, routed)
-  return executeMedia(gateway, admitted, embeddingsTask, readVector)
+  return withNestedSpan(request.spans, async () => {
+    const routed = planRoute(gateway, request)
+    routed.plan = excludeUnfit(routed.plan, request.media, embeddingsTask)
+    const admitted = await admit(gateway, routed)
+    return executeMedia(gateway, admitted, embeddingsTask, readVector)
+  })
 }
 
 /**
@@ -51,7 +55,8 @@ async function createRequest(
 ) {
   const { caller, region, httpRequest, options } = outer
   const body = { model, input: text, encoding_format: 'base64' }
-  const incoming = { caller, region, httpRequest, body, decode: decodeEmbeddings, tags: options.tags }
+  const trace = nestTrace(outer, 'embeddings', purpose)
+  const incoming = { caller, region, httpRequest, body, decode: decodeEmbeddings, tags: options.tags, trace }
   const request = await parseMediaRequest(gateway, incoming, embeddingsTask)
   const { exportTargets } = request
   return Object.assign(request, {
@@ -64,7 +69,6 @@ async function createRequest(
     logsContent: false,
     exportTargets: exportTargets && { ...exportTargets, includesContent: false },
     timeLimitMs: timeoutMs,
-    spans: null,
     work: null,
     funds: null,
   })

@@ -24,6 +24,7 @@ import type { PreparedFunction, PreparedTools } from '../tools/prepared-tools.ts
 import type { NestedRequests, ServerTool, ToolFormat, ToolInstance, ToolRequest } from '../tools/tool.ts'
 import { requireServerTool, validateParameters } from '../tools/validate.ts'
 import { convertVendorTool } from '../tools/vendor-tools.ts'
+import { propagateTrace } from '../upstream/attempt-span.ts'
 import { readBudget } from './budget.ts'
 import { renameEarlierCalls } from './earlier-calls.ts'
 import { mapToolChoice } from './tool-choice.ts'
@@ -212,7 +213,7 @@ function buildCall(call: ModelCall, tools: Tool[], entries: PreparedEntry[], max
 const replacedFields: ReadonlySet<string> = new Set(['max_tool_calls', 'mcp_servers'])
 
 function describeRequest(gateway: Gateway, request: InferenceRequest): ToolRequest {
-  const { id, caller, region, keyContext, options, content, format, httpRequest } = request
+  const { id, caller, region, keyContext, options, content, format, httpRequest, spans } = request
   return {
     gateway,
     id,
@@ -224,6 +225,8 @@ function describeRequest(gateway: Gateway, request: InferenceRequest): ToolReque
     call: content.call,
     model: options.models[0] ?? '',
     signal: httpRequest.signal,
+    spans,
+    propagate: (spanId) => propagateTrace({ spans, httpRequest }, spanId),
   }
 }
 

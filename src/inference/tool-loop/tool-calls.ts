@@ -7,6 +7,7 @@ import { GatewayError, isBlock } from '../../platform/errors/gateway-error.ts'
 import { tryParseJson } from '../../platform/json/json.ts'
 import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
 import { logOf } from '../../platform/logging/request-log.ts'
+import { nameError, type OpenSpan } from '../../platform/tracing/span-recorder.ts'
 import { isLimitError } from '../hold/limit-error.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
@@ -14,6 +15,7 @@ import type { PreparedFunction, PreparedTools } from '../tools/prepared-tools.ts
 import type { ToolOutcome, ToolRun } from '../tools/tool.ts'
 import { EventQueue } from './event-queue.ts'
 import { buildToolResult, describeFailure, textOf } from './tool-result.ts'
+import { beginToolSpan, nestBelow } from './tool-span.ts'
 
 const maxConcurrentCalls = 8
 const defaultTimeoutMs = 120_000
@@ -100,17 +102,16 @@ export class ToolCalls {
     }
   }
 
-  async #execute(
-    { call, target: { tool, instance, name } }: ServerCall,
-    part: number,
-    isAllowed: boolean,
-  ): Promise<ToolOutcome> {
-    const { work } = this.#context
+  async #execute({ call, target }: ServerCall, part: number, isAllowed: boolean): Promise<ToolOutcome> {
+    const { request, work } = this.#context
+    const { tool } = target
     if (!isAllowed) return { ...describeFailure('Not called: the limit of tool calls is reached.'), item: {} }
     const input = parseArguments(call.arguments)
     if (!input) return { ...describeFailure('The arguments are not a valid JSON object.'), item: {} }
     const startedAt = performance.now()
-    const outcome = await this.#call({ ...call, name }, instance, { ...this.#buildRun(part), input })
+    const span = request.spans && beginToolSpan(request.spans, call, target)
+    const outcome = await this.#call({ call, target }, { ...this.#buildRun(part, span), input })
+    span?.end(outcome.isError ? (outcome.errorType ?? 'tool_error') : null)
     work.toolCalls.executed++
     this.#context.gateway.metrics.policies.recordToolRun(tool.name, outcome.isError ? 'failed' : 'completed')
     const durationMs = Math.round(performance.now() - startedAt)
@@ -120,20 +121,22 @@ export class ToolCalls {
   }
 
   /** A failure is a result for the model, unless it is a refusal of the gateway. */
-  async #call(
-    call: ToolCallPart,
-    { run, timeoutMs = defaultTimeoutMs }: PreparedFunction['instance'],
-    context: ToolRun,
-  ): Promise<ToolOutcome> {
+  async #call({ call, target: { name, instance } }: ServerCall, context: ToolRun): Promise<ToolOutcome> {
+    const { run, timeoutMs = defaultTimeoutMs } = instance
     const abort = new LinkedAbortController([context.signal], timeoutMs)
     const { signal } = abort
     try {
-      const running = run?.(call, { ...context, signal }) ?? Promise.reject(new Error('the client runs it'))
+      const running =
+        run?.({ ...call, name }, { ...context, signal }) ?? Promise.reject(new Error('the client runs it'))
       return await abortable(running, signal)
     } catch (error) {
-      if (context.signal.aborted) throw context.signal.reason
-      if (isRefusal(error)) throw error
-      return { ...describeFailure(this.#describeError(error, abort)), item: {} }
+      const { aborted, reason } = context.signal
+      if (aborted || isRefusal(error)) {
+        context.span?.end(aborted ? 'cancelled' : nameError(error))
+        throw aborted ? reason : error
+      }
+      const errorType = abort.isTimedOut ? 'timeout' : nameError(error)
+      return { ...describeFailure(this.#describeError(error, abort)), errorType, item: {} }
     } finally {
       abort.close()
     }
@@ -147,11 +150,12 @@ export class ToolCalls {
     return 'The tool failed.'
   }
 
-  #buildRun(part: number): Omit<ToolRun, 'input'> {
+  #buildRun(part: number, span: OpenSpan | null): Omit<ToolRun, 'input'> {
     const { tools, model, conversation, signal, reserve } = this.#context
     const { request, nested } = tools
     const progress = (event: JsonObject) => this.#delta(part, { progress: event })
-    return { ...request, ...nested, model, conversation, signal, reserve, progress }
+    const requests = span ? nestBelow(nested, span) : nested
+    return { ...request, ...requests, span, model, conversation, signal, reserve, progress }
   }
 
   #push(part: number, content: OutputPart): void {

@@ -5,6 +5,8 @@ import { LinkedAbortController } from '../../platform/concurrency/linked-abort-c
 import { sha256 } from '../../platform/crypto/crypto.ts'
 import { type GatewayError, gatewayError, invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
+import { describeServer } from '../../platform/tracing/server-attributes.ts'
+import { nameError, type OpenSpan, type SpanAttributes } from '../../platform/tracing/span-recorder.ts'
 import {
   McpConnection,
   type McpContent,
@@ -88,6 +90,11 @@ export const mcp = defineServerTool({
           completed: 'mcp_call.completed',
           failed: 'mcp_call.failed',
         },
+      }),
+      describeSpan: (call) => ({
+        tool: toolOf(call),
+        kind: 'client',
+        attributes: describeMethod('tools/call', settings.server_url),
       }),
       needsClient: (call: ToolCallPart) => {
         const tool = byFunction.get(call.name)
@@ -194,7 +201,7 @@ class RemoteServer {
   async listTools(at: string): Promise<McpTool[]> {
     const abort = new LinkedAbortController([this.#request.signal], mcpTimes.listMs)
     try {
-      const tools = await this.#list(abort.signal)
+      const tools = await this.#trace('tools/list', null, (span) => this.#list(abort.signal, span))
       return tools.filter((tool) => isAllowed(this.#settings, tool))
     } catch (error) {
       if (!(error instanceof McpError)) throw error
@@ -218,23 +225,25 @@ class RemoteServer {
     return `${at}.${this.#request.format === 'messages' ? 'authorization_token' : 'authorization'}`
   }
 
-  async #list(signal: AbortSignal): Promise<McpTool[]> {
-    const connection = await this.#open(signal, mcpTimes.listMs, maxListBytes)
+  async #list(signal: AbortSignal, span: OpenSpan | null): Promise<McpTool[]> {
+    const options = { signal, limitMs: mcpTimes.listMs, maxBytes: maxListBytes }
+    const connection = await this.#open(options, span)
     try {
-      return await connection.listTools(signal)
+      return await connection.listTools(signal, this.#request.propagate(span?.spanId))
     } finally {
       void connection.close()
     }
   }
 
-  async call(tool: string, input: JsonObject, signal: AbortSignal) {
-    this.#opening ??= this.#open(this.#abort.signal, timeoutMs).catch((error: unknown) => {
+  async call(tool: string, { input, signal, span }: Pick<ToolRun, 'input' | 'signal' | 'span'>) {
+    const options = { signal: this.#abort.signal, limitMs: timeoutMs, maxBytes: maxCallBytes }
+    this.#opening ??= this.#open(options, span).catch((error: unknown) => {
       // The next call tries again.
       this.#opening = null
       throw error
     })
     const connection = await this.#opening
-    return connection.call(tool, input, signal)
+    return connection.call(tool, input, signal, this.#request.propagate(span?.spanId))
   }
 
   /** Closes the connection when the request ends. */
@@ -244,7 +253,10 @@ class RemoteServer {
     this.#abort.abort()
   }
 
-  #open(signal: AbortSignal, limitMs: number, maxBytes = maxCallBytes): Promise<McpConnection> {
+  #open(
+    { signal, limitMs, maxBytes }: { signal: AbortSignal; limitMs: number; maxBytes: number },
+    parent: OpenSpan | null,
+  ): Promise<McpConnection> {
     const { server_label: label, server_url: url, authorization, headers: own } = this.#settings
     const token = authorization ? { authorization: `Bearer ${authorization}` } : {}
     const { egress, limits } = this.#request.gateway.settings
@@ -254,13 +266,38 @@ class RemoteServer {
       maxBytes,
       signal,
     }
-    return McpConnection.open({ label, url, headers: { ...own, ...token } }, options, limitMs)
+    const server = { label, url, headers: { ...own, ...token } }
+    return this.#trace('initialize', parent, () => McpConnection.open(server, options, limitMs))
+  }
+
+  /** Runs a request of the protocol in a span. */
+  async #trace<T>(
+    method: 'initialize' | 'tools/list',
+    parent: OpenSpan | null,
+    run: (span: OpenSpan | null) => Promise<T>,
+  ): Promise<T> {
+    const attributes = describeMethod(method, this.#settings.server_url)
+    const options = { kind: 'client' as const, attributes, ...(parent && { parent }) }
+    const span = this.#request.spans?.begin(method, options) ?? null
+    try {
+      const result = await run(span)
+      span?.end()
+      return result
+    } catch (error) {
+      span?.end(error instanceof McpError ? error.reason : nameError(error))
+      throw error
+    }
   }
 }
 
-async function runTool(server: RemoteServer, tool: string, { input, signal }: ToolRun): Promise<ToolOutcome> {
+/** The attributes of a request by the MCP conventions. */
+function describeMethod(method: string, url: string): SpanAttributes {
+  return { 'mcp.method.name': method, ...describeServer(url) }
+}
+
+async function runTool(server: RemoteServer, tool: string, run: ToolRun): Promise<ToolOutcome> {
   try {
-    const { content, isError } = await server.call(tool, input, signal)
+    const { content, isError } = await server.call(tool, run)
     const parts = content.map(toPart)
     const text = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n')
     return {
@@ -283,10 +320,11 @@ function toPart(content: McpContent): TextPart | ImagePart {
   return { kind: 'image', source: { kind: 'data', mediaType: content.mediaType, data: content.data } }
 }
 
-function describeFailure({ kind, code, message }: McpError): ToolOutcome {
+function describeFailure({ kind, code, message, reason }: McpError): ToolOutcome {
   return {
     content: [{ kind: 'text', text: message }],
     isError: true,
+    errorType: reason,
     item: { output: null, error: { type: kind, code, message } },
     block: buildBlock(message, true),
   }

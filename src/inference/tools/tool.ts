@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Caller } from '../../access/caller.ts'
+import type { SpanKind } from '../../delivery/destinations/event.ts'
 import type { FunctionTool, ModelCall, NativeTool, Tool } from '../../formats/call/call.ts'
 import type { GeneratedImage } from '../../formats/call/images.ts'
 import type {
@@ -17,6 +18,7 @@ import type { DataRegion } from '../../formats/vocabulary.ts'
 import type { KeyContext } from '../../gateway/account-cache.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
+import type { OpenSpan, SpanAttributes, SpanRecorder } from '../../platform/tracing/span-recorder.ts'
 
 /** A tool that the gateway runs for the model. */
 export interface ServerTool<Parameters = unknown> {
@@ -56,6 +58,10 @@ export interface ToolRequest {
   model: string
   /** Aborted when the client disconnects. */
   signal: AbortSignal
+  /** The recorder of the request; null if its spans are not read. */
+  spans: SpanRecorder | null
+  /** The headers of a request that continues the trace with this span; undefined if the trace is not propagated. */
+  propagate(spanId?: string): Readonly<Record<string, string>> | undefined
 }
 
 export interface ToolSetup extends ToolRequest {
@@ -77,6 +83,8 @@ export interface ToolInstance {
   describe(call: ToolCallPart): Pick<ServerToolPart, 'item' | 'progress' | 'use'>
   /** Highest cost of one call, as far as it is known before; held with the request where limits allow. */
   costs?: ToolCosts
+  /** The span of a call, if the gateway sends it to a server of its own protocol. */
+  describeSpan?(call: ToolCallPart): ToolSpan
   /** Time limit of a call in milliseconds; two minutes if absent. */
   timeoutMs?: number
   run?(call: ToolCallPart, run: ToolRun): Promise<ToolOutcome>
@@ -96,6 +104,13 @@ export interface ToolInstance {
   restoreItem?(item: JsonObject, functionName: string): ToolCallPart | ToolResultPart | null
 }
 
+export interface ToolSpan {
+  /** The name of the tool at its server. */
+  tool: string
+  kind: SpanKind
+  attributes: SpanAttributes
+}
+
 /** The costs of a call. */
 export interface ToolCosts {
   fee?: bigint
@@ -109,6 +124,8 @@ export interface ToolCosts {
 export interface ToolRun extends ToolRequest, NestedRequests {
   /** The arguments, parsed; `{}` if they are not an object. */
   input: JsonObject
+  /** The span of the call; null if it is not read. */
+  span: OpenSpan | null
   /** Aborted when the request ends. */
   signal: AbortSignal
   /** Messages of the conversation so far, for tools that forward them. */
@@ -129,6 +146,8 @@ export interface ToolOutcome {
   /** The result for the model. The guardrails filter it. */
   content: (TextPart | ImagePart | FilePart)[]
   isError?: boolean
+  /** The kind of the error in traces, such as `timeout`; that of an error which the tool reports if absent. */
+  errorType?: string
   /** Fields that are known now of the client's item in the Responses format. */
   item: JsonObject
   /** The client's result block in the Messages format, without `tool_use_id`, if it has one of its own. */
@@ -165,6 +184,8 @@ export interface NestedModelRequest {
   /** The name in the bill of the outer request, such as `advisor`. */
   purpose: string
   signal: AbortSignal
+  /** The span that the request is a part of; by default, the stage in progress. */
+  parent?: OpenSpan
   onText?: (delta: string) => void
   onReasoning?: (delta: string) => void
 }
@@ -187,6 +208,8 @@ export interface NestedImageRequest {
   /** Fields of a request for images, with model and prompt. */
   fields: JsonObject
   signal: AbortSignal
+  /** The span that the request is a part of; by default, the stage in progress. */
+  parent?: OpenSpan
 }
 
 export interface NestedImageReply {

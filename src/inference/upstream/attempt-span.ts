@@ -1,6 +1,8 @@
+import { telemetryNameOf } from '../../catalog/provider.ts'
 import type { UpstreamFailure } from '../../formats/call/failure.ts'
+import { describeServer } from '../../platform/tracing/server-attributes.ts'
 import { buildTraceHeaders, newSpanId, readTraceContext } from '../../platform/tracing/trace-parent.ts'
-import type { Attempts } from '../request/attempts.ts'
+import type { AttemptedTranslation, Attempts } from '../request/attempts.ts'
 import type { RequestState } from '../request/inference-request.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import type { UpstreamExchange } from './exchange.ts'
@@ -9,16 +11,18 @@ import type { UpstreamExchange } from './exchange.ts'
 export function beginAttempt(
   request: RequestState,
   { model, endpoint, byokKey }: Candidate,
+  { access }: AttemptedTranslation,
   exchange: UpstreamExchange,
 ): void {
-  const { slug } = endpoint.provider
-  const span = request.spans?.begin(`attempt ${slug}`, {
+  const { provider } = endpoint
+  const span = request.spans?.begin(`attempt ${provider.slug}`, {
     kind: 'client',
     attributes: {
-      'gen_ai.provider.name': slug,
+      'gen_ai.provider.name': telemetryNameOf(provider),
       'gen_ai.request.model': model.id,
       'headgate.endpoint': endpoint.tag,
       'headgate.byok': byokKey !== null,
+      ...describeServer(access.baseUrl),
     },
   })
   request.attempts.span = span ?? null
@@ -34,9 +38,13 @@ export function propagateTrace(
   return root ? buildTraceHeaders(root, spanId ?? newSpanId()) : undefined
 }
 
-/** The upstream has begun to reply. Its attempt lasts until the end of the reply. */
+/**
+ * The upstream has begun to reply. Its attempt lasts until the end of the reply. A whole reply with tools contains later
+ * turns, which have spans of their own by then.
+ */
 export function acceptAttempt({ attempts, spans }: RequestState, { status }: UpstreamExchange): void {
-  if (status !== null) attempts.span?.describe({ 'http.response.status_code': status })
+  if (!attempts.span || attempts.replySpan) return
+  if (status !== null) attempts.span.describe({ 'http.response.status_code': status })
   attempts.replySpan = spans?.begin('reply') ?? null
 }
 

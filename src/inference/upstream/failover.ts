@@ -180,7 +180,8 @@ async function tryCandidate<Q extends RequestState, T extends AttemptedTranslati
   if (candidate.endpoint.attempts || request.timeLimitMs !== null || request.options.attempts)
     limitTime(gateway, request, candidate, exchange)
   if (canceled) exchange.abortWith(canceled)
-  if (request.spans || httpRequest.headers.has(traceHeader)) beginAttempt(request, candidate, exchange)
+  if (request.spans || httpRequest.headers.has(traceHeader))
+    beginAttempt(request, candidate, translation, exchange)
   try {
     const value = await stages.execute(exchange, candidate, translation, request)
     if (request.spans) acceptAttempt(request, exchange)

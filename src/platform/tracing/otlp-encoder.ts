@@ -1,7 +1,8 @@
 import type { TracingConfig } from '../../config.ts'
+import type { SpanKind } from '../../delivery/destinations/event.ts'
 import { version } from '../version.ts'
 import { createOtelResource, createOtelSpan, type OtelResource, type OtelSpan } from './otel-span.ts'
-import type { RecordedSpan, RequestRoot, SpanKind } from './span-recorder.ts'
+import type { RecordedSpan, RequestRoot } from './span-recorder.ts'
 
 export interface QueuedSpan {
   root: RequestRoot

@@ -46,6 +46,39 @@ describe('the spans of a request', () => {
     expect(names()).toEqual(['route', 'POST /x'])
   })
 
+  test('what begins in a stage is below it, and a stage below the one it is in', async () => {
+    const { spans, exported } = openRecorder()
+    await withSpan({ spans }, 'plugins', async () => {
+      await withSpan({ spans }, 'plugin web', async () => spans.begin('search')?.end())
+      spans.begin('plugin last')?.end()
+    })
+    spans.begin('attempt')?.end()
+    const parents = new Map(exported.map(({ spanId, name }) => [spanId, name]))
+    expect(exported.map(({ name, parentSpanId }) => [name, parents.get(parentSpanId ?? '')])).toEqual([
+      ['search', 'plugin web'],
+      ['plugin web', 'plugins'],
+      ['plugin last', 'plugins'],
+      ['plugins', undefined],
+      ['attempt', undefined],
+    ])
+  })
+
+  test('a nested request is below its tool, in the same trace, and ends when it is closed', () => {
+    const { spans, exported, names } = openRecorder()
+    const tool = spans.begin('execute_tool advisor')
+    const nested = spans.nest('chat', { purpose: 'advisor', eventTraceId: null }, tool)
+    nested.begin('route')?.end()
+    nested.rename('chat test/inner')
+    nested.close()
+    expect(names()).toEqual(['route', 'chat test/inner'])
+    expect(nested.root).toMatchObject({ traceId: spans.root.traceId, parentSpanId: tool?.spanId })
+    expect(exported.at(-1)).toMatchObject({ kind: 'client', spanId: nested.root.spanId })
+    // The outer request was canceled: its event has the span that the nested one is below.
+    expect(spans.listSpans()).toMatchObject([{ spanId: tool?.spanId, error: 'cancelled' }])
+    tool?.end()
+    expect(spans.listSpans()).toMatchObject([{ spanId: tool?.spanId, error: null }])
+  })
+
   test('a streamed request ends after its stream and its last span', () => {
     const { spans, names } = openRecorder()
     spans.beginStream()
@@ -74,7 +107,7 @@ describe('the spans of a request', () => {
     const { spans, names } = openRecorder()
     for (let index = 0; index < 1000; index++) spans.begin('attempt')?.end()
     spans.respond(200)
-    expect(names()).toHaveLength(65)
+    expect(names()).toHaveLength(257)
   })
 
   test('a status of 500 or more is an error of the request', () => {

@@ -1,12 +1,9 @@
-import type { EventSpan } from '../../delivery/destinations/event.ts'
+import type { EventSpan, SpanKind } from '../../delivery/destinations/event.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { Clock } from '../time/clock.ts'
 import { newSpanId, newTraceId, randomFlag, sampledFlag, type TraceContext } from './trace-parent.ts'
 
 export type SpanAttributes = EventSpan['attributes']
-
-/** OpenTelemetry's kinds: a span serves a request, sends one, or does neither. */
-export type SpanKind = 'server' | 'client' | 'internal'
 
 /** A span that has ended. That of the request itself has no parent unless the client sent one. */
 export interface RecordedSpan extends Omit<EventSpan, 'parentSpanId'> {
@@ -43,10 +40,19 @@ interface RecorderOptions {
   /** The client sent the trace, or the gateway exports it: it is sent to upstreams. */
   isPropagated: boolean
   sink: SpanSink | null
+  nesting?: Nesting
 }
 
-/** Enough for every stage and the most attempts that a request can have. */
-const maxSpans = 64
+/** What makes a request a part of the trace of another one. */
+export interface Nesting {
+  /** What it is made for, such as `advisor`. */
+  purpose: string
+  /** The trace that the body of the outer request names for destinations; null if it names none. */
+  eventTraceId: string | null
+}
+
+/** Enough for every stage and attempt of a request, and for the turns and tools of nearly all. */
+const maxSpans = 256
 
 /**
  * The stages and attempts of one request. Names and attributes are the gateway's own: never text of a client or a
@@ -57,13 +63,17 @@ export class SpanRecorder {
   readonly isPropagated: boolean
   /** The stages and attempts that have ended. */
   readonly spans: EventSpan[] = []
+  /** Null for a request of a client. */
+  readonly nesting: Nesting | null
   readonly #sink: SpanSink | null
   /** Milliseconds to add to the monotonic clock. */
   readonly #offset: number
   readonly #startedAt: number
   #count = 0
-  #openCount = 0
-  readonly #name: string
+  readonly #open = new Set<OpenSpan>()
+  /** The stage in progress, which what begins now is a part of. */
+  #stage: OpenSpan | null = null
+  #name: string
   #attributes: SpanAttributes
   #error: string | null = null
   #hasResponded = false
@@ -76,6 +86,7 @@ export class SpanRecorder {
     this.#name = name
     this.#attributes = attributes
     this.isPropagated = isPropagated
+    this.nesting = options.nesting ?? null
     this.#sink = sink
     this.#offset = clock.now() - performance.now()
     this.#startedAt = startedAt
@@ -84,16 +95,64 @@ export class SpanRecorder {
   /** Null once there are too many. `startedAt` is of the monotonic clock. */
   begin(
     name: string,
-    { kind = 'internal', attributes = {}, startedAt = performance.now() }: BeginOptions = {},
+    {
+      kind = 'internal',
+      attributes = {},
+      startedAt = performance.now(),
+      parent = this.#stage,
+    }: BeginOptions = {},
   ): OpenSpan | null {
     if (this.#count >= maxSpans) return null
     this.#count++
-    this.#openCount++
-    return new OpenSpan({ name, kind, attributes, startedAt }, (span, endedAt, error) => {
-      this.#openCount--
+    if (parent) parent.isParent = true
+    const parts = { name, kind, attributes, startedAt, parent }
+    const opened = new OpenSpan(parts, (span, endedAt, error) => {
+      this.#open.delete(span)
+      if (this.#stage === span) this.#stage = span.parent
       this.#record(span, endedAt, error)
       this.#endRoot()
     })
+    this.#open.add(opened)
+    return opened
+  }
+
+  /** Begins a stage: until it ends, other spans are its children. Stages are not concurrent. */
+  beginStage(name: string): OpenSpan | null {
+    const span = this.begin(name)
+    if (span) this.#stage = span
+    return span
+  }
+
+  /** The recorder of a request that is made on behalf of this one: for `parent`, or else for the stage in progress. */
+  nest(name: string, nesting: Nesting, parent: OpenSpan | null): SpanRecorder {
+    const outer = parent ?? this.#stage
+    if (outer) outer.isParent = true
+    const { spanId: parentSpanId } = outer ?? this.root
+    const root = { ...this.root, spanId: newSpanId(), parentSpanId }
+    return new SpanRecorder(root, {
+      name,
+      attributes: { 'headgate.request.purpose': nesting.purpose },
+      // The same times as those of the outer request, even if the clock has been set since.
+      clock: { now: () => performance.now() + this.#offset },
+      startedAt: performance.now(),
+      isPropagated: this.isPropagated,
+      sink: this.#sink,
+      nesting,
+    })
+  }
+
+  /**
+   * The spans for the event of a request that ends: those that have ended, and tools in progress that have children. The
+   * stage that ends the request is left out.
+   */
+  listSpans(): EventSpan[] {
+    const open = [...this.#open].filter((span) => span.isParent && span !== this.#stage)
+    return [...this.spans, ...open.map((span) => this.#toEventSpan(span, performance.now(), 'cancelled'))]
+  }
+
+  /** Names the span of a nested request; that of a client's is named after its operation. */
+  rename(name: string): void {
+    if (this.nesting) this.#name = name
   }
 
   /** Adds to the span of the request itself. */
@@ -115,36 +174,46 @@ export class SpanRecorder {
   /** The response, or the beginning of a streamed one. */
   respond(status: number): void {
     this.describe({ 'http.response.status_code': status }, status >= 500 ? String(status) : null)
+    this.close()
+  }
+
+  /** The request has ended, except for a stream or spans that are still open. */
+  close(): void {
     this.#hasResponded = true
     this.#endRoot()
   }
 
-  #record(
-    { spanId, name, kind, attributes, startedAt }: OpenSpan,
+  #record(open: OpenSpan, endedAt: number, error: string | null): void {
+    const span = this.#toEventSpan(open, endedAt, error)
+    this.spans.push(span)
+    this.#sink?.add(this.root, { ...span, kind: open.kind })
+  }
+
+  #toEventSpan(
+    { spanId, parent, name, kind, attributes, startedAt }: OpenSpan,
     endedAt: number,
     error: string | null,
-  ): void {
-    const span: EventSpan = {
+  ): EventSpan {
+    return {
       spanId,
-      parentSpanId: this.root.spanId,
+      parentSpanId: (parent ?? this.root).spanId,
       name,
       ...this.#toWallTimes(startedAt, endedAt),
       attributes,
       error,
+      ...(kind !== 'internal' && { kind }),
     }
-    this.spans.push(span)
-    this.#sink?.add(this.root, { ...span, kind })
   }
 
   #endRoot(): void {
-    if (!this.#hasResponded || this.#isStreaming || this.#openCount > 0 || this.#hasEnded) return
+    if (!this.#hasResponded || this.#isStreaming || this.#open.size > 0 || this.#hasEnded) return
     this.#hasEnded = true
     const { spanId, parentSpanId } = this.root
     this.#sink?.add(this.root, {
       spanId,
       parentSpanId,
       name: this.#name,
-      kind: 'server',
+      kind: this.nesting ? 'client' : 'server',
       ...this.#toWallTimes(this.#startedAt, performance.now()),
       attributes: this.#attributes,
       error: this.#error,
@@ -165,6 +234,8 @@ interface BeginOptions {
   kind?: SpanKind
   attributes?: SpanAttributes
   startedAt?: number
+  /** The stage in progress if absent; without one, the request itself. */
+  parent?: OpenSpan | null
 }
 
 type EndFn = (span: OpenSpan, endedAt: number, error: string | null) => void
@@ -175,17 +246,21 @@ export class OpenSpan {
   readonly name: string
   readonly kind: SpanKind
   readonly startedAt: number
+  /** Null: the request itself. */
+  readonly parent: OpenSpan | null
   attributes: SpanAttributes
+  isParent = false
   #onEnd: EndFn | null
 
   constructor(
-    { name, kind, attributes, startedAt }: Required<BeginOptions> & { name: string },
+    { name, kind, attributes, startedAt, parent }: Required<BeginOptions> & { name: string },
     onEnd: EndFn,
   ) {
     this.name = name
     this.kind = kind
     this.attributes = attributes
     this.startedAt = startedAt
+    this.parent = parent
     this.#onEnd = onEnd
   }
 
@@ -208,7 +283,7 @@ export function withSpan<A extends unknown[], T>(
   stage: (...args: A) => T,
   ...args: A
 ): T {
-  const span = request.spans?.begin(name)
+  const span = request.spans?.beginStage(name)
   if (!span) return stage(...args)
   try {
     const result = stage(...args)
@@ -225,6 +300,18 @@ export function withSpan<A extends unknown[], T>(
   } catch (error) {
     span.end(nameError(error))
     throw error
+  }
+}
+
+/** Runs a nested request, and ends its span with it. */
+export async function withNestedSpan<T>(spans: SpanRecorder | null, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    spans?.describe({}, nameError(error))
+    throw error
+  } finally {
+    spans?.close()
   }
 }
 
