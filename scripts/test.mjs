@@ -176,6 +176,7 @@ function listBunOptions(folder) {
     '--no-isolate',
     '--timeout=60000',
     '--preload=./test/support/file-times.ts',
+    '--preload=./test/support/property-seed.ts',
   ]
   if (pattern !== undefined) list.push('-t', pattern)
   if (updatesTimings) return [...list, '--update-timings', `--timings=${timingsPath}`]

@@ -10,8 +10,10 @@ const hostileName = 'Search <img src=x onerror="alert(1)">'
 
 describeInChromium('Activity as a dashboard', (chromium) => {
   let server: TestServer
-  /** A day before now: the beginning of the hour with the spike. */
-  const spikeAt = Math.floor(Date.now() / hourMs) * hourMs - 24 * hourMs
+  /** The time in the browser: it stays, since the buckets of charts move on with the hour. */
+  const now = Date.now()
+  /** A day before: the beginning of the hour with the spike. */
+  const spikeAt = Math.floor(now / hourMs) * hourMs - 24 * hourMs
 
   beforeAll(async () => {
     server = await startTestServer('sqlite')
@@ -45,6 +47,7 @@ describeInChromium('Activity as a dashboard', (chromium) => {
 
   const arrive = async (path: string, options = {}) => {
     const person = await Person.arrive(server, chromium(), options)
+    await person.page.clock.setFixedTime(now)
     await person.signIn(server.own.owner.id)
     await person.open(path)
     return person.page
@@ -57,7 +60,7 @@ describeInChromium('Activity as a dashboard', (chromium) => {
     const box = await over.boundingBox()
     const [slider] = await over.page().getByRole('slider').all()
     const buckets = Number(await slider?.getAttribute('aria-valuemax')) + 1
-    const end = Math.ceil(Date.now() / hourMs) * hourMs
+    const end = Math.ceil(now / hourMs) * hourMs
     const index = buckets - (end - ms) / hourMs
     return { x: ((index + 0.5) / buckets) * (box?.width ?? 0), height: box?.height ?? 0 }
   }

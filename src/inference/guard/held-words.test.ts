@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { measureCpuTimeOf } from '../../../test/support/cpu-time.ts'
 import type { DetectorSlug } from '../../governance/filters/detectors.ts'
 import { FilterSet } from '../../governance/filters/filter-set.ts'
 import { computeStreamReach } from '../../governance/filters/reach.ts'
@@ -64,12 +63,5 @@ describe('R35 the words of a filtered stream', () => {
   test.each(texts)('are released as the whole text is redacted: %s', async (_, text) => {
     const { text: redacted } = redactText(set, text, place)
     for (const length of [1, 3, 7, 40]) expect(await release(text, length)).toBe(redacted ?? text)
-  })
-
-  test('do not take longer in a long word', async () => {
-    const word = '4f9ac1d27be3805f'.repeat(500)
-    const { ms: words } = await measureCpuTimeOf(() => release(word.replaceAll('f9', 'f '), 4))
-    const { ms: whole } = await measureCpuTimeOf(() => release(word, 4))
-    expect(whole).toBeLessThan(words * 20 + 500)
   })
 })
