@@ -12,7 +12,7 @@ export function renderPricesPage({ snapshot, disagreements, compared }: BuiltSna
   )
   return [
     '# Sources of the built-in prices',
-    'Written by `npm run catalogue`; [models.md](models.md#where-prices-come-from) describes how. The catalogue in this version has the prices in effect on ' +
+    'Written by `npm run catalogue`; [models.md](models.md#where-prices-come-from) describes how. The catalog of this version has the prices in effect on ' +
       `${snapshot.date}: ${snapshot.models.length} models with ${endpoints.length} endpoints.`,
     ['| Source | Version | Newest price |', '|---|---|---|', ...sources].join('\n'),
     '## Disagreements',

@@ -109,6 +109,15 @@ export class Losses {
     for (const name of call.unknown) this.add(name)
   }
 
+  /** Adds what a format without several choices, other modalities and kinds of summaries cannot express. */
+  addReplySettings({ n, modalities, reasoning }: ModelCall): void {
+    if (n !== undefined && n > 1) this.add('n')
+    if (modalities?.some((modality) => modality !== 'text')) this.add('modalities')
+    // `auto` only requests visible reasoning, which is shown.
+    const { summary } = reasoning ?? {}
+    if (summary !== undefined && summary !== 'auto') this.add('reasoning.summary')
+  }
+
   list(): string[] {
     return [...this.#names].sort()
   }

@@ -141,7 +141,7 @@ describeOnEachDatabase('headgate doctor beside a running server', (server) => {
     ])
   })
 
-  test('headgate.yaml with an unknown field fails with its line; models that nobody declares are warned of', async () => {
+  test('headgate.yaml with an unknown field fails with its line; undeclared models are warnings', async () => {
     await writeSettings('limits: {}\nrecrods: { retention_days: 5 }\n')
     const broken = await run(variables())
     await writeSettings('semantic_cache: { model: acme/absent }\n')

@@ -39,11 +39,8 @@ function addFieldLosses(call: ModelCall, losses: Losses): void {
   losses.addFields(call, 'minP', 'topA', 'repetitionPenalty', 'logitBias', 'logprobs', 'topLogprobs')
   losses.addFields(call, 'verbosity', 'audio', 'imageConfig', 'prediction', 'cache', 'promptCacheKey')
   losses.addFields(call, 'serviceTier', 'user', 'metadata')
-  if (call.n !== undefined && call.n > 1) losses.add('n')
-  if (call.modalities?.some((modality) => modality !== 'text')) losses.add('modalities')
+  losses.addReplySettings(call)
   if (call.parallelToolCalls === false) losses.add('parallel_tool_calls')
-  const { summary } = call.reasoning ?? {}
-  if (summary !== undefined && summary !== 'auto') losses.add('reasoning.summary')
 }
 
 function encodeSampling(call: ModelCall, losses: Losses): JsonObject {

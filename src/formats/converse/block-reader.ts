@@ -5,22 +5,9 @@ import {
   type JsonObject,
   omitUndefined,
 } from '../../platform/json/json-values.ts'
-import type { PartDelta } from '../call/event.ts'
-import type { Citation, OutputPart } from '../call/part.ts'
+import type { Citation } from '../call/part.ts'
 import { nativeFormat } from '../messages/thinking.ts'
-
-/** Receives the parts of a reply. `start` returns the index of the part. */
-interface PartSink {
-  start(content: OutputPart): number
-  delta(part: number, delta: PartDelta): void
-  end(part: number): void
-}
-
-/** A content block before its stop event. */
-export interface OpenBlock {
-  add(delta: JsonObject): void
-  close(): void
-}
+import type { OpenBlock, PartSink } from '../part-sink.ts'
 
 /** Opens the part that a start event, or the first delta of a block without one, is about. */
 export function openBlock(first: JsonObject, sink: PartSink): OpenBlock {

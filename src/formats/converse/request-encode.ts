@@ -42,11 +42,8 @@ function addFieldLosses(call: ModelCall, losses: Losses): void {
   losses.addFields(call, 'minP', 'topA', 'frequencyPenalty', 'presencePenalty', 'repetitionPenalty', 'seed')
   losses.addFields(call, 'logitBias', 'logprobs', 'topLogprobs', 'verbosity', 'audio', 'imageConfig')
   losses.addFields(call, 'prediction', 'promptCacheKey', 'user')
-  if (call.n !== undefined && call.n > 1) losses.add('n')
-  if (call.modalities?.some((modality) => modality !== 'text')) losses.add('modalities')
+  losses.addReplySettings(call)
   if (call.parallelToolCalls === false) losses.add('parallel_tool_calls')
-  const { summary } = call.reasoning ?? {}
-  if (summary !== undefined && summary !== 'auto') losses.add('reasoning.summary')
 }
 
 /** With a thinking budget the vendor accepts no temperature. */

@@ -1,22 +1,9 @@
 import { tryParseJson } from '../../platform/json/json.ts'
 import { asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
-import type { PartDelta } from '../call/event.ts'
 import type { MediaSource, OutputPart, ReasoningPart } from '../call/part.ts'
+import type { OpenBlock, PartSink } from '../part-sink.ts'
 import { decodeCitation, decodeCitations } from './citation.ts'
 import { decodeFormatHint, decodeRedactedThinking, decodeThinking, nativeFormat } from './thinking.ts'
-
-/** Receives the parts of a reply. `start` returns the index of the part. */
-interface PartSink {
-  start(content: OutputPart): number
-  delta(part: number, delta: PartDelta): void
-  end(part: number): void
-}
-
-/** A content block between its start and stop events. */
-export interface OpenBlock {
-  add(delta: JsonObject): void
-  close(): void
-}
 
 type BlockOpener = (block: JsonObject, sink: PartSink) => OpenBlock
 

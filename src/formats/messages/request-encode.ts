@@ -51,11 +51,7 @@ function addFieldLosses(call: ModelCall, losses: Losses): void {
     'promptCacheKey',
     'metadata',
   )
-  if (call.n !== undefined && call.n > 1) losses.add('n')
-  if (call.modalities?.some((modality) => modality !== 'text')) losses.add('modalities')
-  // `auto` only requests visible thinking, which is shown; other summary types cannot be chosen.
-  const { summary } = call.reasoning ?? {}
-  if (summary !== undefined && summary !== 'auto') losses.add('reasoning.summary')
+  losses.addReplySettings(call)
 }
 
 function encodeReasoningFields(call: ModelCall, target: Target, body: JsonObject, losses: Losses): boolean {

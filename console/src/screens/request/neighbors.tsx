@@ -30,26 +30,32 @@ export function Neighbors({ id }: { id: string }) {
         <Text size="sm" c="dimmed">
           {formatCount(place.position)} of {formatCount(place.count)}
         </Text>
-        <Button
-          size="compact-sm"
-          variant="default"
-          title="K"
-          disabled={place.previous === null}
-          onClick={() => open(place.previous)}
-        >
-          Previous
-        </Button>
-        <Button
-          size="compact-sm"
-          variant="default"
-          title="J"
-          disabled={place.next === null}
-          onClick={() => open(place.next)}
-        >
-          Next
-        </Button>
+        <StepButton label="Previous" shortcut="K" to={place.previous} onOpen={open} />
+        <StepButton label="Next" shortcut="J" to={place.next} onOpen={open} />
       </Group>
     </Group>
+  )
+}
+
+interface StepButtonProps {
+  label: string
+  shortcut: string
+  /** The id of the request; null if there is none. */
+  to: string | null
+  onOpen: (id: string | null) => void
+}
+
+function StepButton({ label, shortcut, to, onOpen }: StepButtonProps) {
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      title={shortcut}
+      disabled={to === null}
+      onClick={() => onOpen(to)}
+    >
+      {label}
+    </Button>
   )
 }
 

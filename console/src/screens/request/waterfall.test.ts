@@ -72,7 +72,7 @@ test('tools have their duration, and nested requests their place', () => {
   })
 })
 
-test('several turns are told apart', () => {
+test('several turns are shown one by one', () => {
   const turn = { ...line, kind: 'turn' as const, name: 'a/b', quantity: 1 }
   const bars = barsOf({ stages: [], attempts: [], lines: [turn, turn] })
   expect(bars.map(({ label }) => label)).toEqual(['Turn: a/b', 'Turn: a/b'])

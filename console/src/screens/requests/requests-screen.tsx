@@ -53,7 +53,7 @@ function RequestsScreen() {
       title="Requests"
       docs="records"
       scope="listed"
-      description="Every request to a model, newest first, with those that were refused. Open one to see why it was routed, priced or refused."
+      description="Every request to a model, newest first, including rejected ones. Open one to see why it was routed, priced or rejected."
       calls={calls}
       actions={
         <>

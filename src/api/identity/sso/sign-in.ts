@@ -99,7 +99,7 @@ async function verifyCallback(
     const reason = await describeRefusal(error)
     subsystemLog(gateway.log, 'identity').warn(
       { connection: connection.id, reason },
-      'single sign-on refused',
+      'single sign-on rejected',
     )
     await recordRefusal(gateway, request, connection, { reason })
     throw gatewayError('forbidden', `The sign-in could not be verified: ${reason} Start again.`)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { aliasName } from '../../../api/catalog/aliases/record.ts'
-import { declaredModel, tagOf } from '../../../catalog/declared-model.ts'
+import { commonParameters, declaredModel, tagOf } from '../../../catalog/declared-model.ts'
 import { flattenIssues } from '../../../platform/validation/validation-issues.ts'
 import type { CatalogPlan, PlannedModel, SkippedItem } from '../import-plan.ts'
 import type { ModelInfo } from './config-file.ts'
@@ -153,14 +153,8 @@ function describeTraits(
   }
 }
 
-const toolParameters: PlannedModel['fields']['supported_parameters'] = [
-  'max_tokens',
-  'temperature',
-  'top_p',
-  'stop',
-  'frequency_penalty',
-  'presence_penalty',
-  'seed',
+const toolParameters: NonNullable<PlannedModel['fields']['supported_parameters']> = [
+  ...commonParameters,
   'response_format',
   'tools',
   'tool_choice',
