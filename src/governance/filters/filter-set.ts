@@ -4,7 +4,7 @@ import { mergeSpans, type Span } from './detector.ts'
 import { detectorLabels, detectors } from './detectors.ts'
 import { FilterMatches, MatchStream } from './match-stream.ts'
 import { findInPlain, mapInPlain, type PlainText, plainCharacters } from './plain-text.ts'
-import { createInjectionDetector } from './prompt-injection.ts'
+import { createInjectionDetector, defaultThreshold } from './prompt-injection.ts'
 import { computeReach, type Reach, splitRules } from './reach.ts'
 import type { CustomRule, FilterRules, RuleTraits } from './rules.ts'
 
@@ -32,7 +32,7 @@ interface CompiledFilter extends RuleTraits {
   label: string
   isUserOnly: boolean
   /** `from`: a match cannot begin before. */
-  find: (text: string, from: number) => Iterable<Span>
+  find: (text: string, from: number, place: TextPlace) => Iterable<Span>
 }
 
 /** The filters of a set by how far their matches reach. */
@@ -59,12 +59,13 @@ export class FilterSet {
   constructor(rules: FilterRules) {
     const { builtins, customs, allowedPhrases } = rules
     this.#rules = rules
-    this.#builtins = builtins.map(({ slug, scan_scope, ...traits }) => ({
+    this.#builtins = builtins.map(({ slug, scan_scope, threshold, ...traits }) => ({
       ...traits,
       name: slug,
       label: detectorLabels[slug],
       isUserOnly: scan_scope === 'user_only',
-      find: slug === 'regex-prompt-injection' ? createInjectionDetector(allowedPhrases) : detectors[slug],
+      find:
+        slug === 'regex-prompt-injection' ? compileInjections(allowedPhrases, threshold) : detectors[slug],
     }))
     this.#customs = customs.map(compileCustom)
     this.#screen = customs.length > 0 ? new RE2Set() : null
@@ -101,11 +102,12 @@ export class FilterSet {
         filter,
         cutBefore(
           from,
-          findInPlain((visible) => filter.find(visible, 0), plain),
+          findInPlain((visible) => filter.find(visible, 0, place), plain),
         ),
       )
     }
-    for (const [filter, spans] of this.#findCustoms(text, plain, from)) add(filter, cutBefore(from, spans))
+    for (const [filter, spans] of this.#findCustoms(text, plain, from, place))
+      add(filter, cutBefore(from, spans))
     return { hits, redactions: mergeSpans(redacted.flat()) }
   }
 
@@ -115,28 +117,28 @@ export class FilterSet {
     const streams: FilterStream[] = []
     for (const filter of this.#builtins) {
       if (filter.isUserOnly && place.role !== 'user') continue
-      const { merged, kinds } = mergeKinds(findInPlain((visible) => filter.find(visible, 0), plain))
+      const { merged, kinds } = mergeKinds(findInPlain((visible) => filter.find(visible, 0, place), plain))
       streams.push({ filter, kinds, spans: [merged] })
     }
     const plainMatching = plain.text === text ? [] : this.#listMatching(plain.text)
     const matching = this.#listMatching(text)
     for (const filter of new Set([...matching, ...plainMatching])) {
       const spans: Iterable<Span>[] = []
-      if (matching.includes(filter)) spans.push(filter.find(text, 0))
-      if (plainMatching.includes(filter)) spans.push(mapInPlain(filter.find(plain.text, 0), plain))
+      if (matching.includes(filter)) spans.push(filter.find(text, 0, place))
+      if (plainMatching.includes(filter)) spans.push(mapInPlain(filter.find(plain.text, 0, place), plain))
       streams.push({ filter, kinds: [], spans })
     }
     return new MatchStream(streams.map((stream) => toFilterMatches(stream, place)))
   }
 
   /** Finds matches in the original text, and in its ordinary characters. */
-  #findCustoms(text: string, plain: PlainText, from: number): Map<CompiledFilter, Span[]> {
+  #findCustoms(text: string, plain: PlainText, from: number, place: TextPlace): Map<CompiledFilter, Span[]> {
     const found = new Map<CompiledFilter, Span[]>()
-    for (const filter of this.#listMatching(text)) found.set(filter, [...filter.find(text, from)])
+    for (const filter of this.#listMatching(text)) found.set(filter, [...filter.find(text, from, place)])
     if (plain.text === text) return found
     const plainFrom = plainCharacters(text.slice(0, from)).text.length
     for (const filter of this.#listMatching(plain.text)) {
-      const spans = findInPlain((visible) => filter.find(visible, plainFrom), plain)
+      const spans = findInPlain((visible) => filter.find(visible, plainFrom, place), plain)
       found.set(filter, [...(found.get(filter) ?? []), ...spans])
     }
     return found
@@ -189,6 +191,25 @@ function toHit(
   const starts = merged.map(({ start }) => start)
   return { rule: name, action, isEnforced, layers, label, kinds, count, starts, part, role }
 }
+
+type Find = CompiledFilter['find']
+
+function compileInjections(allowedPhrases: readonly string[] = [], threshold = defaultThreshold): Find {
+  const find = createInjectionDetector(allowedPhrases)
+  return (text, _from, place) => find(text, thresholdAt(place, threshold))
+}
+
+/**
+ * What tools and documents say is nobody's order, so less is enough there; what the application itself tells the model
+ * is full of orders, so it takes more.
+ */
+function thresholdAt({ part, role }: TextPlace, threshold: number): number {
+  if (part === 'tool-result' || part === 'file') return untrustedShare * threshold
+  if (role === 'system' || role === 'developer') return (1 + threshold) / 2
+  return threshold
+}
+
+const untrustedShare = 0.6
 
 /** The name of a custom filter in records. */
 export function nameCustomRule({ label, pattern }: CustomRule): string {

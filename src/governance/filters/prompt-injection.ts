@@ -2,6 +2,7 @@ import { escapePattern } from '../../platform/text/escape-pattern.ts'
 import { type Detector, mapSpan, type Span } from './detector.ts'
 import { plainLetters } from './plain-text.ts'
 import { findEncodedInjections } from './prompt-injection-encodings.ts'
+import { findSuspectWindows, scoreWindows } from './prompt-injection-model.ts'
 import { type InjectionPattern, injectionPatterns } from './prompt-injection-patterns.ts'
 import { respell } from './prompt-injection-spelling.ts'
 
@@ -12,18 +13,26 @@ const anchorPattern = buildAnchorPattern()
 /** Patterns by their first two characters. */
 const patternsByStart = groupPatterns()
 
+/** The score from which a text counts as an injection, where a policy sets no other. */
+export const defaultThreshold = 0.5
+
+/** Like a detector, with the score from which a text counts. Patterns match at any. */
+type InjectionDetector = (text: string, threshold?: number) => Span[]
+
 /**
- * Finds instructions that try to take over the model, also misspelled, spaced out or encoded. Occurrences of the
- * allowed phrases, in any case, are hidden from the plain patterns.
+ * Finds instructions that try to take over the model: by patterns, also misspelled, spaced out or encoded, and by the
+ * score of what surrounds them. Occurrences of the allowed phrases, in any case, are hidden from patterns and score.
  */
-export function createInjectionDetector(allowedPhrases: readonly string[] = []): Detector {
+export function createInjectionDetector(allowedPhrases: readonly string[] = []): InjectionDetector {
   const allowed = buildAllowedPattern(allowedPhrases)
-  return (text) => {
+  return (text, threshold = defaultThreshold) => {
+    const isInjection = (decoded: string) => isInjectionText(decoded, threshold)
     const plain = plainLetters(text)
     const masked = allowed ? plain.text.replace(allowed, (phrase) => ' '.repeat(phrase.length)) : plain.text
     const found = [
       findPlainInjections(masked),
       findMisspelled(plain.text),
+      findSuspectWindows(masked, threshold, injectionLabel),
       ...findEncodedInjections(plain.text, isInjection),
     ]
     return found.flatMap((spans) =>
@@ -46,7 +55,8 @@ function takeFirst(spans: Iterable<Span>, textLength: number): Span[] {
   return first.filter(({ start, end }) => end > start)
 }
 
-export const findInjections = createInjectionDetector()
+const detectInjections = createInjectionDetector()
+export const findInjections: Detector = (text) => detectInjections(text)
 
 function* findPlainInjections(text: string): Generator<Span> {
   for (const { index, 0: stem } of text.matchAll(anchorPattern)) {
@@ -92,8 +102,9 @@ function findMisspelledIn(text: string): Span[] {
   })
 }
 
-function isInjection(text: string): boolean {
-  return !findPlainInjections(text).next().done
+function isInjectionText(text: string, threshold: number): boolean {
+  if (!findPlainInjections(text).next().done) return true
+  return scoreWindows(text).some(({ score }) => score >= threshold)
 }
 
 function buildAnchorPattern(): RegExp {

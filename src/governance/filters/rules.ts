@@ -14,6 +14,8 @@ export interface RuleTraits {
 export interface BuiltinRule extends RuleTraits {
   slug: DetectorSlug
   scan_scope?: 'user_only' | 'all_messages'
+  /** The score from which a text counts as a prompt injection. */
+  threshold?: number
 }
 
 export interface CustomRule extends RuleTraits {

@@ -120,13 +120,16 @@ function listRules(
   const isOfSide = ({ scope }: { scope: FilterDirection }) => scope === direction
   const traits = (sources: FilterSource[]) => ({ isEnforced, layers: sources.map(({ layer }) => layer) })
   return {
-    builtins: content_filter_builtins.filter(isOfSide).map(({ slug, action, scan_scope, sources }) => ({
-      slug,
-      action,
-      // It selects messages of a prompt.
-      ...(scan_scope && direction === 'input' && { scan_scope }),
-      ...traits(sources),
-    })),
+    builtins: content_filter_builtins
+      .filter(isOfSide)
+      .map(({ slug, action, scan_scope, threshold, sources }) => ({
+        slug,
+        action,
+        // It selects messages of a prompt.
+        ...(scan_scope && direction === 'input' && { scan_scope }),
+        ...(threshold !== undefined && { threshold }),
+        ...traits(sources),
+      })),
     customs: content_filters
       .filter(isOfSide)
       .map(({ pattern, action, label, sources }) => ({ pattern, action, label, ...traits(sources) })),

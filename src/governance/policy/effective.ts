@@ -1,6 +1,8 @@
 import { ruleCovers } from '../../catalog/model-rule.ts'
 import type { DataRegion } from '../../formats/vocabulary.ts'
 import type { LimitReset } from '../../platform/db/schema.ts'
+import type { DetectorSlug } from '../filters/detectors.ts'
+import { defaultThreshold } from '../filters/prompt-injection.ts'
 import {
   type BuiltinFilter,
   type CustomFilter,
@@ -11,6 +13,7 @@ import {
   type ModerationRule,
   type ScanScope,
   scanScopes,
+  scopedBuiltin,
   type UnscannableAction,
   unscannableActions,
   type ZdrGroup,
@@ -191,14 +194,22 @@ function mergeBuiltins(lists: LayerValues<BuiltinFilter[]>): EffectiveBuiltin[] 
     // Replies have no messages to select.
     const scopes = side === 'input' ? group.all.flatMap(({ value }) => value.scan_scope ?? []) : []
     const scope = findWidestScope(scopes)
+    const threshold = findLowestThreshold(slug, group.all)
     return {
       slug,
       action: group.strictest.action,
       scope: side,
       ...(scope && { scan_scope: scope }),
+      ...(threshold !== undefined && { threshold }),
       sources: group.sources,
     }
   })
+}
+
+/** A rule without a threshold has the default. */
+function findLowestThreshold(slug: DetectorSlug, rules: LayerValues<BuiltinFilter>): number | undefined {
+  if (slug !== scopedBuiltin || rules.every(({ value }) => value.threshold === undefined)) return undefined
+  return Math.min(...rules.map(({ value }) => value.threshold ?? defaultThreshold))
 }
 
 function mergeFilters(lists: LayerValues<CustomFilter[]>): EffectiveFilter[] {

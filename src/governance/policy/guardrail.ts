@@ -30,6 +30,8 @@ export interface BuiltinFilter {
   action: FilterAction
   scan_scope?: ScanScope
   scope?: FilterScope
+  /** The score from which a text counts as a prompt injection; undefined for the default. */
+  threshold?: number
 }
 
 export interface CustomFilter {

@@ -3,7 +3,7 @@ import { directionsOf } from '../../../governance/policy/effective.ts'
 import { type BuiltinFilter, type CustomFilter, scopedBuiltin } from '../../../governance/policy/guardrail.ts'
 import { estimateProgramSize, PatternBudget } from '../../../platform/text/pattern.ts'
 import { ifThen } from '../../../platform/validation/schema-rules.ts'
-import { builtinSlug, filterAction, filterScope, scanScope } from './record.ts'
+import { builtinSlug, filterAction, filterScope, injectionThreshold, scanScope } from './record.ts'
 
 const maxLabelLength = 100
 const maxFilters = 100
@@ -25,10 +25,15 @@ const builtinInput = z
       .optional()
       .describe(`Only for ${scopedBuiltin}, for prompts. Defaults to all_messages.`),
     scope: filterScope.optional(),
+    threshold: injectionThreshold.optional(),
     label: z.string().max(maxLabelLength).optional().meta({ deprecated: true, description: 'Ignored.' }),
   })
   .refine(({ slug, scan_scope }) => scan_scope === undefined || slug === scopedBuiltin, {
     path: ['scan_scope'],
+    error: `is only for ${scopedBuiltin}`,
+  })
+  .refine(({ slug, threshold }) => threshold === undefined || slug === scopedBuiltin, {
+    path: ['threshold'],
     error: `is only for ${scopedBuiltin}`,
   })
   .refine(({ scope, scan_scope }) => scan_scope === undefined || scope !== 'output', {
@@ -36,14 +41,25 @@ const builtinInput = z
     error: 'selects messages of prompts: it cannot be combined with the scope output',
   })
   .meta({
-    override: ifThen(
-      { required: ['scan_scope'] },
-      { properties: { slug: { const: scopedBuiltin }, scope: { not: { const: 'output' } } } },
-    ),
+    override: {
+      allOf: [
+        ifThen(
+          { required: ['scan_scope'] },
+          { properties: { slug: { const: scopedBuiltin }, scope: { not: { const: 'output' } } } },
+        ),
+        ifThen({ required: ['threshold'] }, { properties: { slug: { const: scopedBuiltin } } }),
+      ],
+    },
   })
-  .transform(({ slug, action, scan_scope = 'all_messages', scope }): BuiltinFilter => {
+  .transform(({ slug, action, scan_scope = 'all_messages', scope, threshold }): BuiltinFilter => {
     const isScoped = slug === scopedBuiltin && scope !== 'output'
-    return { slug, action, ...(isScoped && { scan_scope }), ...(scope && { scope }) }
+    return {
+      slug,
+      action,
+      ...(isScoped && { scan_scope }),
+      ...(scope && { scope }),
+      ...(threshold !== undefined && { threshold }),
+    }
   })
 
 export const builtinFilters = z

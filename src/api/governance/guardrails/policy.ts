@@ -21,7 +21,14 @@ import type { ApiKey } from '../../../identity/keys.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
 import { requireKey } from './draft.ts'
 import { effectiveModeration } from './moderation.ts'
-import { builtinSlug, filterAction, resetInterval, scanScope, unscannableAction } from './record.ts'
+import {
+  builtinSlug,
+  filterAction,
+  injectionThreshold,
+  resetInterval,
+  scanScope,
+  unscannableAction,
+} from './record.ts'
 
 const layer = z.enum(layerNames)
 const layers = z.array(layer).describe('The layers that set this.')
@@ -74,6 +81,7 @@ const ruleFields = {
       action: filterAction,
       scan_scope: scanScope.optional(),
       scope: filterDirection,
+      threshold: injectionThreshold.optional(),
       label: z.string(),
       sources,
     }),

@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { dataRegions } from '../../../formats/vocabulary.ts'
 import { detectorLabels, detectorSlugs } from '../../../governance/filters/detectors.ts'
+import { defaultThreshold } from '../../../governance/filters/prompt-injection.ts'
 import {
   type BuiltinFilter,
   filterActions,
   filterScopes,
   type Guardrail,
   scanScopes,
+  scopedBuiltin,
   unscannableActions,
 } from '../../../governance/policy/guardrail.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
@@ -21,6 +23,13 @@ export const scanScope = z.enum(scanScopes)
 export const filterScope = z
   .enum(filterScopes)
   .describe('An extension: whether prompts, replies or both are scanned. Defaults to input.')
+export const injectionThreshold = z
+  .number()
+  .min(0.05)
+  .max(1)
+  .describe(
+    `An extension, only for ${scopedBuiltin}: the score from which a text counts as an injection. Patterns match at any score. Defaults to ${defaultThreshold}.`,
+  )
 export const unscannableAction = z
   .enum(unscannableActions)
   .describe('An extension: what happens to content that no filter can read, such as images.')
@@ -31,6 +40,7 @@ const builtinEntry = z
     action: filterAction,
     scan_scope: scanScope.optional(),
     scope: filterScope.optional(),
+    threshold: injectionThreshold.optional(),
     label: z.string().describe('The text that replaces a match.'),
   })
   .meta({ id: 'GuardrailBuiltinFilter' })
