@@ -13,7 +13,7 @@ import { Display } from './test-runner/display.mjs'
 import { ImportGraph } from './test-runner/imports.mjs'
 import { readTimings, writeMixed, writeShuffled } from './test-runner/order.mjs'
 import { formatTime, Progress } from './test-runner/progress.mjs'
-import { Results } from './test-runner/results.mjs'
+import { findInterruption, Results } from './test-runner/results.mjs'
 import { prepareServices, waitsForProcess } from './test-runner/services.mjs'
 
 const timingsPath = join(root, 'test', 'timings.json')
@@ -134,9 +134,25 @@ async function runChecks() {
   return true
 }
 
-/** Runs the tests in several processes, each of which loads a module once for all its files. */
+/** Runs the tests; again what failed after an error that may have been that of another file. */
 async function runTests() {
   const startedAt = Date.now()
+  const first = await runFiles(files)
+  let { outcome } = first
+  const interruption = findInterruption(first.results, outcome)
+  if (interruption) {
+    const { files: suspects, combine } = interruption
+    process.stdout.write(
+      `\n${interruption.first} is the first with an error outside of its tests. Running again what failed since: ${suspects.length} files\n`,
+    )
+    outcome = combine((await runFiles(suspects)).outcome)
+  }
+  printSummary(outcome, first.progress, Date.now() - startedAt)
+  return outcome
+}
+
+/** Runs files in several processes, each of which loads a module once for all its files. */
+async function runFiles(files) {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-run-'))
   const log = join(folder, 'file-times')
   const progress = new Progress(log, files, readTimings(timingsPath))
@@ -158,15 +174,29 @@ async function runTests() {
   }
   const timer = setInterval(() => {
     for (const file of progress.read()) results.end(file)
+    endProcessesOf(results.breaks, progress)
     display.update()
   }, 1000)
   const [status] = await once(child, 'close')
   clearInterval(timer)
   progress.read()
   display.clear()
-  const outcome = results.finish(status)
-  printSummary(outcome, progress, Date.now() - startedAt)
-  return outcome
+  return { outcome: results.finish(status), results, progress }
+}
+
+/** Ends the processes that files left in an unknown state. Bun starts others for the next files. */
+function endProcessesOf(breaks, progress) {
+  for (const file of breaks) {
+    const pid = progress.processOf(file)
+    if (pid === undefined) continue
+    breaks.delete(file)
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch (error) {
+      // It has ended by itself.
+      if (error.code !== 'ESRCH') throw error
+    }
+  }
 }
 
 function listBunOptions(folder) {
