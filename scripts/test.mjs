@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
-import { ensureInstalled, findBunBinary, root } from './install.mjs'
+import { ensureAllInstalled, findBunBinary, root } from './install.mjs'
 import { runtimeSettings } from './runtime-settings.mjs'
 import { createScratchFolder } from './scratch.mjs'
 import { readArguments } from './test-runner/arguments.mjs'
@@ -29,9 +29,7 @@ process.on('exit', () => {
   for (const end of cleanUps.splice(0).reverse()) end()
 })
 
-ensureInstalled({ dev: true })
-ensureInstalled({ dev: true, folder: 'test/clients' })
-ensureInstalled({ dev: true, folder: 'console' })
+await ensureAllInstalled(['', 'test/clients', 'console'])
 const bun = findBunBinary()
 
 // Several checkers, the default of the compiler, repeat each other's work: twice the CPU in all.

@@ -55,8 +55,8 @@ const services = [
     module: 'test/support/containers.ts',
     missing:
       'bubblewrap, or the permission to create user namespaces. Without it, the tests of containers are skipped.',
-    prepare: () => {
-      const bwrap = prepareBubblewrap()
+    prepare: async () => {
+      const bwrap = await prepareBubblewrap()
       return bwrap && { TEST_BWRAP: bwrap }
     },
   },
@@ -65,8 +65,10 @@ const services = [
     isProcess: true,
     missing: 'Chromium: install it, or set TEST_CHROMIUM. Without it, the tests in a browser are skipped.',
     prepare: async () => {
-      const chromium = prepareChromium()
-      if (chromium) await run(process.execPath, ['scripts/console.mjs'], 'inherit')
+      const [chromium] = await Promise.all([
+        prepareChromium(),
+        run(process.execPath, ['scripts/console.mjs'], 'inherit'),
+      ])
       return chromium && { TEST_CHROMIUM: chromium }
     },
   },
