@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { clearOutbox, deliver } from '../delivery/support.ts'
 import { setKeyGuardrail } from '../guardrails/support.ts'
 import { listMadeUpNames } from '../support/conventions.ts'
-import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
+import { describeOnSqlite, type TestServer } from '../support/harness.ts'
 import { type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts'
 import { modelSettings } from '../tools/support.ts'
 
@@ -108,7 +108,7 @@ async function send(
   await server.gateway.tracer?.exporter.flush()
 }
 
-describeOnEachDatabase(
+describeOnSqlite(
   'the trace of a request with tools, plugins and nested requests',
   (server) => {
     beforeAll(async () => {
