@@ -135,7 +135,7 @@ async function runChecks() {
 /** Runs the tests; again what failed after an error that may have been that of another file. */
 async function runTests() {
   const startedAt = Date.now()
-  const first = await runFiles(files)
+  const first = await runFiles(files, options.updatesTimings)
   let { outcome } = first
   const interruption = findInterruption(first.results, outcome)
   if (interruption) {
@@ -150,7 +150,7 @@ async function runTests() {
 }
 
 /** Runs files in several processes, each of which loads a module once for all its files. */
-async function runFiles(files) {
+async function runFiles(files, updatesTimings = false) {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-run-'))
   const log = join(folder, 'file-times')
   const progress = new Progress(log, files, readTimings(timingsPath))
@@ -158,7 +158,7 @@ async function runFiles(files) {
   const display = new Display(() => progress.describe(results.failed))
   const child = spawn(
     bun,
-    ['--no-env-file', 'test', ...listBunOptions(folder), ...files.map((file) => `./${file}`)],
+    ['--no-env-file', 'test', ...listBunOptions(folder, updatesTimings), ...files.map((file) => `./${file}`)],
     {
       cwd: root,
       env: { ...runtimeSettings, ...process.env, ...variables, TEST_FILE_TIMES: log },
@@ -197,8 +197,8 @@ function endProcessesOf(breaks, progress) {
   }
 }
 
-function listBunOptions(folder) {
-  const { seed, pattern, updatesTimings } = options
+function listBunOptions(folder, updatesTimings) {
+  const { seed, pattern } = options
   const list = [
     `--parallel=${workers}`,
     '--no-isolate',
