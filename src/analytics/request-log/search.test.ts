@@ -7,7 +7,7 @@ import { sha256 } from '../../platform/crypto/crypto.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { batchSize } from './walk.ts'
 
-/** More than the requests that are examined before the roll-ups are asked where there are others. */
+/** More than the requests that are examined before the roll-ups say where there are others. */
 const size = { generations: 12_000, keys: 40, members: 20, workspaces: 4 }
 
 interface Found {
