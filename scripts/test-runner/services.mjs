@@ -9,6 +9,7 @@ import { prepareChromium } from '../chromium.mjs'
 import { findCompiled } from '../compiled.mjs'
 import { findBunBinary, root } from '../install.mjs'
 import { startPostgres } from '../postgres.mjs'
+import { preparePrometheus } from '../prometheus.mjs'
 import { startS3 } from '../s3.mjs'
 import { findPython, preparePython } from '../toolchains.mjs'
 import { startValkey } from '../valkey.mjs'
@@ -78,6 +79,14 @@ const services = [
     prepare: async () => {
       const python = await preparePython(join(root, 'test', 'support'), 'otlp-decoder')
       return python && { TEST_OTLP_PYTHON: python }
+    },
+  },
+  {
+    module: 'test/support/prometheus.ts',
+    missing: 'Prometheus: install it. Without it, queries of dashboards and alerts are not executed.',
+    prepare: () => {
+      const folder = preparePrometheus()
+      return folder && { TEST_PROMETHEUS: folder }
     },
   },
   {

@@ -72,12 +72,13 @@ export function describeWithUpstreams(
   tests: BenchTests,
   extra: BenchSettings = '',
   kinds: readonly DatabaseKind[] = databaseKinds,
+  environment: Record<string, string> = {},
 ): void {
   for (const kind of kinds) {
     describe(`${name} (${kind})`, () => {
       let bench: Bench
       beforeAll(async () => {
-        bench = await openBench(kind, extra)
+        bench = await openBench(kind, extra, environment)
       })
       beforeEach(() => resetRouting(bench.server))
       afterAll(async () => {
@@ -94,11 +95,15 @@ export function describeWithUpstreamsOnSqlite(name: string, tests: BenchTests, e
   describeWithUpstreams(name, tests, extra, ['sqlite'])
 }
 
-export async function openBench(kind: DatabaseKind, extra: BenchSettings = ''): Promise<Bench> {
+export async function openBench(
+  kind: DatabaseKind,
+  extra: BenchSettings = '',
+  environment: Record<string, string> = {},
+): Promise<Bench> {
   const [first, second] = await Promise.all([startUpstream(), startUpstream()])
   const settings =
     typeof extra === 'string' ? buildSettings(first.url, second.url, extra) : extra(first.url, second.url)
-  const server = await startTestServer(kind, { settings })
+  const server = await startTestServer(kind, { settings, environment })
   return { server, first, second }
 }
 

@@ -978,6 +978,8 @@ export interface GenerationLineTable {
   tokens_completion: number | null
   cost_nanos: bigint
   duration_ms: number
+  /** From the arrival of the request; null if it is not recorded. */
+  started_ms: number | null
   /** A request with a record of its own, which is charged there. */
   nested_id: string | null
 }

@@ -73,6 +73,7 @@ import { contentSearch } from './084-content-search.ts'
 import { savedViews } from './085-saved-views.ts'
 import { openingSpend } from './086-opening-spend.ts'
 import { requestIds } from './089-request-ids.ts'
+import { lineStarts } from './090-line-starts.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -152,4 +153,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '085-saved-views': savedViews,
   '086-opening-spend': openingSpend,
   '089-request-ids': requestIds,
+  '090-line-starts': lineStarts,
 }
