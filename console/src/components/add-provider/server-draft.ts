@@ -1,10 +1,10 @@
 import type { Schemas } from '../../api/client.ts'
 import type { paths } from '../../api/schema.ts'
 import { toPricePerMillion, toPricePerToken } from '../../format/price.ts'
+import type { WireFormat } from './provider-formats.ts'
 
 export type OfferedModel = Schemas['OfferedModel']
 export type ProviderEdit = Schemas['ProviderEdit']
-export type WireFormat = NonNullable<ProviderEdit['dialects']>[number]
 type DeclareBody =
   paths['/catalogue/providers/{slug}/models']['post']['requestBody']['content']['application/json']
 

@@ -9,6 +9,7 @@ import { FormDialog } from '../form-dialog.tsx'
 import { refreshCatalog } from '../refresh-catalog.ts'
 import { TextField } from '../text-field.tsx'
 import { OfferedModels } from './offered-models.tsx'
+import { providerFormats, type WireFormat } from './provider-formats.ts'
 import {
   draftModels,
   isPrice,
@@ -21,16 +22,7 @@ import {
   slugOfServer,
   toModelBodies,
   toProviderBody,
-  type WireFormat,
 } from './server-draft.ts'
-
-const formats: { value: WireFormat; label: string }[] = [
-  { value: 'chat', label: 'Chat completions (OpenAI)' },
-  { value: 'responses', label: 'Responses (OpenAI)' },
-  { value: 'messages', label: 'Messages (Anthropic)' },
-  { value: 'gemini', label: 'Gemini (Google)' },
-  { value: 'embeddings', label: 'Embeddings' },
-]
 
 interface ServerFormProps {
   /** From the search; its list of models is read at once. */
@@ -161,7 +153,7 @@ function ServerFields({ draft, slug, onChange }: ServerFieldsProps) {
         />
         <Select
           label="Format"
-          data={formats}
+          data={providerFormats}
           allowDeselect={false}
           value={draft.format}
           onChange={(format) => format && onChange({ format: format as WireFormat })}

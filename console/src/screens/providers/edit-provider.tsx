@@ -2,21 +2,12 @@ import { MultiSelect, PasswordInput, Text, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
+import { providerFormats, type WireFormat } from '../../components/add-provider/provider-formats.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { JsonFields, parseJsonObject } from '../../components/json-fields.tsx'
 import { refreshCatalog } from '../../components/refresh-catalog.ts'
 
 type Edit = Schemas['ProviderEdit']
-type WireFormat = NonNullable<Edit['dialects']>[number]
-
-/** Formats of a provider of one's own. */
-const offeredFormats: { value: WireFormat; label: string }[] = [
-  { value: 'chat', label: 'Chat completions (OpenAI)' },
-  { value: 'responses', label: 'Responses (OpenAI)' },
-  { value: 'messages', label: 'Messages (Anthropic)' },
-  { value: 'gemini', label: 'Gemini (Google)' },
-  { value: 'embeddings', label: 'Embeddings' },
-]
 
 interface EditProviderProps {
   provider: Schemas['CatalogueProvider']
@@ -72,7 +63,7 @@ export function EditProvider({ provider, onClose }: EditProviderProps) {
       <MultiSelect
         label="Formats"
         placeholder={draft.dialects.length === 0 ? (now?.dialects?.join(', ') ?? 'chat') : ''}
-        data={offeredFormats}
+        data={providerFormats}
         value={draft.dialects}
         onChange={(dialects) => set({ dialects: dialects as WireFormat[] })}
       />
