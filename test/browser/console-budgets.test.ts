@@ -92,7 +92,7 @@ describeInChromium('Budgets in the console', (chromium) => {
     expect(await page.locator('img').count()).toBe(0)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phone.viewport.width)
 
-    await row.getByRole('link', { name: hostileName }).click()
+    await row.getByRole('link', { name: hostileName, exact: true }).click()
     await page
       .getByText(/^A request is refused first by the limit of the key \(in total\): \$0\.00\d+ left\.$/)
       .waitFor()

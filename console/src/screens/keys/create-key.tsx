@@ -87,7 +87,7 @@ function NewKeyFields({ draft, onChange }: NewKeyFieldsProps) {
       isNew
       draft={draft}
       onChange={onChange}
-      {...(draft.guardrailId !== null && { models: null })}
+      {...(draft.guardrailId !== null && { allowed: null })}
       more={
         <>
           <TargetWorkspace
@@ -106,7 +106,7 @@ function NewKeyFields({ draft, onChange }: NewKeyFieldsProps) {
             <GuardrailSelect
               workspaceId={draft.workspaceId}
               value={draft.guardrailId}
-              onChange={(guardrailId) => onChange({ guardrailId, models: [] })}
+              onChange={(guardrailId) => onChange({ guardrailId, models: [], providers: [] })}
             />
           )}
           <TextField

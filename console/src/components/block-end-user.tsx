@@ -1,15 +1,28 @@
 import { Text } from '@mantine/core'
 import { useState } from 'react'
-import { client } from '../../api/client.ts'
-import { useRefresh } from '../../api/use-refresh.ts'
-import { DialogButton } from '../../components/dialog-button.tsx'
-import { FormDialog } from '../../components/form-dialog.tsx'
-import { TextField } from '../../components/text-field.tsx'
+import { client } from '../api/client.ts'
+import { useRefresh } from '../api/use-refresh.ts'
+import { DialogButton } from './dialog-button.tsx'
+import { FormDialog } from './form-dialog.tsx'
+import { TextField } from './text-field.tsx'
+
+interface BlockEndUserProps {
+  name: string
+  /** The accessible name, where several can be blocked. */
+  label?: string
+  size?: 'xs' | 'compact-xs'
+}
 
 /** Rejects the requests of an end user, after a dialog. */
-export function BlockButton({ name }: { name: string }) {
+export function BlockEndUser({ name, label, size = 'xs' }: BlockEndUserProps) {
   return (
-    <DialogButton label="Block" color="red" variant="outline">
+    <DialogButton
+      label="Block"
+      color="red"
+      variant="outline"
+      size={size}
+      {...(label && { description: label })}
+    >
       {(close) => <BlockDialog name={name} onClose={close} />}
     </DialogButton>
   )
