@@ -187,14 +187,16 @@ const remove = defineOperation({
   params: idParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: (context) =>
-    transact(context, async (tx, record) => {
-      await lockOrganization(tx, context.caller.organizationId)
-      const before = await requireChangeable(tx, context.caller, context.params.id)
+  handle: async (context) => {
+    const { caller, params } = context
+    return transact(context, async (tx, record) => {
+      await lockOrganization(tx, caller.organizationId)
+      const before = await requireChangeable(tx, caller, params.id)
       await deleteComparison(tx, before.id)
       recordShared(record, 'comparison', 'delete', { before })
       return { deleted: true as const }
-    }),
+    })
+  },
 })
 
 const vote = defineOperation({
