@@ -94,7 +94,7 @@ describeInChromium('The first screens of the console', (chromium) => {
     const add = async (key: string) => {
       await page.getByRole('combobox', { name: 'Provider' }).click()
       await page.getByRole('option', { name: 'Acme' }).click()
-      await page.getByLabel('Your key for it').fill(key)
+      await page.getByLabel('Your API key').fill(key)
       await page.getByRole('button', { name: 'Add the key' }).click()
     }
     await add('sk-wrong-0123456789')
@@ -171,7 +171,7 @@ describeInChromium('The first screens of the console', (chromium) => {
         .filter({ hasText: /^[A-Z2-7]{32}$/ })
         .textContent()) ?? ''
     const code = computeTotp(decodeBase32(secret), totpStepAt(server.clock.now()))
-    await page.getByLabel('Code of the app').fill(code)
+    await page.getByLabel('Authenticator code').fill(code)
     await page.getByRole('button', { name: 'Confirm' }).click()
     expect((await readSecret(page)).split('\n')).toHaveLength(10)
     await page.getByText('10 recovery codes left').waitFor()

@@ -57,7 +57,7 @@ export function EditProvider({ provider, onClose }: EditProviderProps) {
       {isNew && (
         <TextInput
           label="Slug"
-          description="Lower-case letters, digits, dots and dashes; it cannot be changed"
+          description="Lowercase letters, digits, dots and hyphens. You cannot change it later."
           value={slug}
           required
           data-autofocus

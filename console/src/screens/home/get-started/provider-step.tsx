@@ -75,7 +75,7 @@ function CredentialForm() {
           onChange={setProvider}
         />
         <PasswordInput
-          label="Your key for it"
+          label="Your API key"
           description="Encrypted when stored, never shown again, and sent to this provider only."
           value={key}
           onChange={(event) => setKey(event.currentTarget.value)}
