@@ -56,6 +56,7 @@ const operationAreas: Areas<Operation> = {
   files: async () => (await import('./media/files/operations.ts')).fileOperations,
   containers: async () => (await import('./media/containers/operations.ts')).containerOperations,
   presets: async () => (await import('./inference/presets/operations.ts')).presetOperations,
+  comparisons: async () => (await import('./inference/comparisons/operations.ts')).comparisonOperations,
   models: async () => (await import('./catalog/models/operations.ts')).modelOperations,
   endpoints: async () => (await import('./catalog/endpoints/operations.ts')).endpointOperations,
   providers: async () => (await import('./catalog/providers/operations.ts')).providerOperations,

@@ -56,6 +56,17 @@ export const recordCeilings = {
     ...perOrganization(1000, 'shared views', 'saved_views'),
     except: { column: 'visibility', value: 'private' },
   },
+  comparisons: {
+    defaultMax: 100,
+    noun: 'comparisons',
+    owner: 'member or key',
+    table: 'comparisons',
+    column: 'creator',
+  },
+  shared_comparisons: {
+    ...perOrganization(1000, 'shared comparisons', 'comparisons'),
+    except: { column: 'visibility', value: 'private' },
+  },
   byok_keys: { ...perWorkspace(1000, 'BYOK keys', 'byok_keys'), hasSoftDelete: true },
   files: perWorkspace(10_000, 'files', 'files'),
   conversations: perWorkspace(50_000, 'conversations', 'conversations'),

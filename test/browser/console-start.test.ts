@@ -173,7 +173,7 @@ describeInChromium('The first screens of the console', (chromium) => {
         .filter({ hasText: /^[A-Z2-7]{32}$/ })
         .textContent()) ?? ''
     const code = computeTotp(decodeBase32(secret), totpStepAt(server.clock.now()))
-    await page.getByLabel('Code of the app').fill(code)
+    await page.getByLabel('Authenticator code').fill(code)
     await page.getByRole('button', { name: 'Confirm' }).click()
     expect((await readSecret(page)).split('\n')).toHaveLength(10)
     await page.getByText('10 recovery codes left').waitFor()

@@ -339,6 +339,29 @@ async function createSavedViewPath(call: TenantCall): Promise<string> {
   return `/saved-views/${(await call('POST', '/saved-views', { body: sampleView })).body.data.id}`
 }
 
+async function createComparisonPath(call: TenantCall): Promise<string> {
+  return `/comparisons/${(await call('POST', '/comparisons', { body: sampleComparison })).body.data.id}`
+}
+
+async function createVotePath(call: TenantCall): Promise<string> {
+  const path = `${await createComparisonPath(call)}/votes/0`
+  await call('PUT', path, { body: { model: 0 } })
+  return path
+}
+
+const sampleComparison = {
+  name: 'Greetings',
+  models: ['sandbox/echo', 'sandbox/lorem'],
+  prompts: ['Say hello.', 'Say goodbye.'],
+  parameters: { temperature: 0 },
+  replies: [
+    { prompt: 0, model: 0, text: 'Hello.' },
+    { prompt: 0, model: 1, text: '', error: 'The provider is overloaded.' },
+    { prompt: 1, model: 0, text: 'Goodbye.' },
+  ],
+  visibility: 'organization',
+}
+
 const sampleView = {
   screen: 'requests',
   name: 'Failures',
@@ -951,6 +974,14 @@ export const samples: Record<string, SampleFactory> = {
   updateRoutingRule: async (tenant, call) =>
     ownedSample(await createRoutingRulePath(tenant, call), { enabled: false }),
   deleteRoutingRule: async (tenant, call) => ownedSample(await createRoutingRulePath(tenant, call)),
+  listComparisons: fixedSample('/comparisons'),
+  createComparison: fixedSample('/comparisons', sampleComparison),
+  getComparison: async (_, call) => ownedSample(await createComparisonPath(call)),
+  updateComparison: async (_, call) => ownedSample(await createComparisonPath(call), { name: 'Farewells' }),
+  deleteComparison: async (_, call) => ownedSample(await createComparisonPath(call)),
+  setComparisonVote: async (_, call) =>
+    ownedSample(`${await createComparisonPath(call)}/votes/0`, { model: 0 }),
+  deleteComparisonVote: async (_, call) => ownedSample(await createVotePath(call)),
   listSavedViews: fixedSample('/saved-views'),
   createSavedView: fixedSample('/saved-views', sampleView),
   updateSavedView: async (_, call) => ownedSample(await createSavedViewPath(call), { name: 'All failures' }),

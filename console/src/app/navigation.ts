@@ -33,7 +33,8 @@ export const navigation: NavigationGroup[] = [
         to: '/playground',
         icon: 'playground',
         permission: 'inference:write',
-        keywords: 'chat try compare prompt quote',
+        includes: '/comparisons',
+        keywords: 'chat try compare prompt quote matrix vote blind',
       },
       {
         label: 'API keys',
@@ -258,6 +259,8 @@ export function findNavigationItem(pathname: string): NavigationItem | undefined
 
 /** Screens that need another permission than the one that leads to them. */
 export const innerScreens: Omit<NavigationItem, 'icon'>[] = [
+  { label: 'New comparison', to: '/comparisons/new', permission: 'inference:write' },
+  { label: 'Comparisons', to: '/comparisons', permission: 'comparisons:read' },
   { label: 'Catalog changes', to: '/models/changes', permission: 'catalogue:read' },
   { label: 'Routing rules', to: '/routing/rules', permission: 'routing_rules:read' },
 ]

@@ -15,7 +15,7 @@ import { limitsRoute } from './limits/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
 import { catalogEditsRoute, modelRoute, modelsRoute } from './models/route.ts'
 import { notificationsRoute } from './notifications/route.ts'
-import { playgroundRoute } from './playground/route.ts'
+import { comparisonRoute, comparisonsRoute, newComparisonRoute, playgroundRoute } from './playground/route.ts'
 import { presetRoute, presetsRoute } from './presets/route.ts'
 import { providerRoute, providersRoute } from './providers/route.ts'
 import { operationRoute, referenceRoute } from './reference/route.ts'
@@ -32,6 +32,9 @@ import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
 export const screenRoutes = [
   homeRoute,
   playgroundRoute,
+  comparisonsRoute,
+  newComparisonRoute,
+  comparisonRoute,
   modelsRoute,
   catalogEditsRoute,
   modelRoute,

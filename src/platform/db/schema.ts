@@ -107,6 +107,9 @@ export interface Schema {
   model_aliases: ModelAliasTable
   routing_rules: RoutingRuleTable
   saved_views: SavedViewTable
+  comparisons: ComparisonTable
+  comparison_replies: ComparisonReplyTable
+  comparison_votes: ComparisonVoteTable
   model_lists: ModelListTable
   model_list_changes: ModelListChangeTable
   daily_requests: DailyRequestTable
@@ -1653,6 +1656,49 @@ export interface SavedViewTable {
   search: string
   created_at: string
   updated_at: string
+}
+
+export interface ComparisonTable {
+  id: string
+  organization_id: string
+  /** Set if the comparison is shared with a workspace. */
+  workspace_id: string | null
+  visibility: 'private' | 'workspace' | 'organization'
+  /** `member <id>` or `key <id>`. */
+  creator: string
+  name: string
+  /** In JSON. The votes and replies refer to their order. */
+  models: string
+  prompt_count: number
+  is_blind: Flag
+  /** Prompts and parameters, in JSON. */
+  sealed_prompts: string
+  created_at: string
+  updated_at: string
+}
+
+export interface ComparisonReplyTable {
+  comparison_id: string
+  prompt: number
+  model: number
+  generation_id: string | null
+  provider: string | null
+  /** Text and error, in JSON. */
+  sealed_reply: string
+  has_error: Flag
+  /** What the generation cost here and, with a BYOK key, at the provider. */
+  cost_nanos: bigint | null
+  first_token_ms: number | null
+  latency_ms: number | null
+}
+
+export interface ComparisonVoteTable {
+  comparison_id: string
+  prompt: number
+  /** `member <id>` or `key <id>`. */
+  voter: string
+  model: number
+  created_at: string
 }
 
 export interface CatalogEditTable {

@@ -97,7 +97,7 @@ function NewKeyFields({ draft, onChange }: NewKeyFieldsProps) {
           {mayDo(session, 'members:read') && (
             <MemberSelect
               label="Owner"
-              description="Counts toward their limits. Empty for yourself."
+              description="Counts toward this member's limits. Leave empty for yourself."
               value={draft.ownerId === null ? [] : [draft.ownerId]}
               onChange={(ids) => onChange({ ownerId: ids.at(-1) ?? null })}
             />
@@ -112,7 +112,7 @@ function NewKeyFields({ draft, onChange }: NewKeyFieldsProps) {
           <TextField
             type="date"
             label="Expires"
-            description="At the end of the day in UTC. It cannot be changed later."
+            description="At the end of the day (UTC). You cannot change it later."
             value={draft.lastDay}
             onChange={(lastDay) => onChange({ lastDay })}
           />

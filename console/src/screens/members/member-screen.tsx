@@ -119,7 +119,7 @@ function Removal({ member }: { member: Schemas['OrganizationMember'] }) {
   return (
     <DangerPanel
       title="Remove from the organization"
-      description="They are signed out, and the inference keys that they created are disabled: applications that use these stop working."
+      description="They are signed out, and the inference keys that they created are disabled. Applications with these keys stop working."
       action="Remove"
       name={email || id}
       onConfirm={remove}

@@ -132,7 +132,7 @@ function ChannelFields({ draft, storedSecret, onChange }: ChannelFieldsProps) {
       />
       <TextField
         label="Webhook"
-        description="An https URL. Empty for none."
+        description="An https URL (optional)"
         maxLength={2000}
         value={draft.webhookUrl}
         onChange={(webhookUrl) => onChange({ webhookUrl })}

@@ -107,7 +107,7 @@ function HealthPanel({ health, spend }: { health: ProviderHealth; spend: number 
   return (
     <Panel
       title="Health"
-      description="With the credential of the installation, measured since this server started."
+      description="Measured with this server's credential since it started."
       actions={<HealthBadge state={state} />}
     >
       <Group gap="xl">

@@ -51,15 +51,15 @@ export function Summary({ request, record }: SummaryProps) {
           </Fact>
         )}
         {record && <Fact label="Client">{record.user_agent ?? '–'}</Fact>}
-        {record && <Fact label="Format of the provider">{record.headgate.upstream_format ?? '–'}</Fact>}
+        {record && <Fact label="Provider format">{record.headgate.upstream_format ?? '–'}</Fact>}
         {record && <Fact label="Provider request ID">{record.upstream_id ?? '–'}</Fact>}
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }} pt="md">
-        <Fact label="Generation id">
+        <Fact label="Generation ID">
           <Id value={request.id} />
         </Fact>
         {request.request_id !== null && (
-          <Fact label="Request id, as in the logs of the server">
+          <Fact label="Request ID">
             <Id value={request.request_id} label="Copy the request id" />
           </Fact>
         )}

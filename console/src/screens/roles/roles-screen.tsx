@@ -33,7 +33,7 @@ function RolesScreen() {
     <Page
       title="Roles"
       docs="permissions"
-      description="What people may do. Everybody has a role in the organization and one in each of their workspaces; further roles can be given to members one by one."
+      description="What people may do. Everyone has a role in the organization and in each of their workspaces. You can assign further roles to single members."
       calls={[callOf(options)]}
       actions={
         mayDoEverywhere(session, 'roles:write') && (

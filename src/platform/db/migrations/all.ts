@@ -74,6 +74,7 @@ import { savedViews } from './085-saved-views.ts'
 import { openingSpend } from './086-opening-spend.ts'
 import { requestIds } from './089-request-ids.ts'
 import { lineStarts } from './090-line-starts.ts'
+import { comparisons } from './088-comparisons.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -154,4 +155,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '086-opening-spend': openingSpend,
   '089-request-ids': requestIds,
   '090-line-starts': lineStarts,
+  '088-comparisons': comparisons,
 }

@@ -143,7 +143,7 @@ function AddDomain({ onClose }: { onClose: () => void }) {
     >
       <TextField
         label="Domain"
-        description="Such as example.com. Subdomains are separate domains."
+        description="For example example.com. Subdomains are separate domains."
         required
         data-autofocus
         maxLength={253}
