@@ -20,6 +20,7 @@ import { migrateCommand } from './commands/migrate.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
 import { restartCommand } from './commands/restart.ts'
 import { routingRulesCommand } from './commands/routing-rules.ts'
+import { shadowCommand } from './commands/shadow.ts'
 import { signingKeyCommand } from './commands/signing-key.ts'
 import { ssoCommand } from './commands/sso.ts'
 import { tiersCommand } from './commands/tiers.ts'
@@ -72,6 +73,7 @@ program.addCommand(creditsCommand(run))
 program.addCommand(limitsCommand(run))
 program.addCommand(tiersCommand(run))
 program.addCommand(routingRulesCommand(run))
+program.addCommand(shadowCommand(run))
 program.addCommand(scimCommand(run))
 program.addCommand(ssoCommand(run))
 program.addCommand(signingKeyCommand(run))

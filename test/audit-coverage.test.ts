@@ -17,6 +17,7 @@ const unrecorded: Record<string, string> = {
   previewGuardrail: 'evaluates a text that the caller sends',
   previewGuardrailRequests: 'reads records, without contents',
   dryRunRoutingRules: 'reads records; that it read prompts is recorded',
+  compareShadowExchanges: 'sends requests, whose records are generations',
   createConversation: 'is what a client keeps of its own requests, like the responses',
   updateConversation: 'as createConversation',
   createConversationItems: 'as createConversation',

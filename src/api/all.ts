@@ -64,6 +64,7 @@ const operationAreas: Areas<Operation> = {
   catalog: async () => (await import('./catalog/edits/operations.ts')).catalogOperations,
   modelAliases: async () => (await import('./catalog/aliases/operations.ts')).modelAliasOperations,
   routingRules: async () => (await import('./catalog/routing-rules/operations.ts')).routingRuleOperations,
+  shadows: async () => (await import('./catalog/shadows/operations.ts')).shadowOperations,
   savedViews: async () => (await import('./identity/saved-views/operations.ts')).savedViewOperations,
   images: async () => (await import('./media/images/operations.ts')).imageOperations,
   embeddings: async () => (await import('./media/embeddings/operations.ts')).embeddingOperations,

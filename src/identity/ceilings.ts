@@ -45,6 +45,7 @@ export const recordCeilings = {
   notification_rules: perOrganization(100, 'notification rules', 'notification_rules'),
   model_aliases: perOrganization(1000, 'model aliases', 'model_aliases'),
   routing_rules: perOrganization(100, 'routing rules', 'routing_rules'),
+  shadows: perOrganization(50, 'shadows', 'shadows'),
   saved_views: {
     defaultMax: 200,
     noun: 'saved views',

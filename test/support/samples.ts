@@ -335,6 +335,18 @@ async function createRoutingRulePath({ workspace }: Tenant, call: TenantCall): P
   return `/routing-rules/${(await call('POST', '/routing-rules', { body })).body.data.id}`
 }
 
+const sampleShadow = { name: 'Shadow', share: 0.1, daily_usd: 1 }
+
+/** With the operator's key: what mirrors cost is the operator's. */
+async function createShadowPath(server: TestServer, rest = ''): Promise<string> {
+  const created = await server.call('POST', '/shadows', { body: sampleShadow })
+  return `/shadows/${created.body.data.id}${rest}`
+}
+
+const shadowSample =
+  (rest: string, body?: unknown): SampleFactory =>
+  async (_tenant, _call, server) => ({ path: await createShadowPath(server, rest), body })
+
 async function createSavedViewPath(call: TenantCall): Promise<string> {
   return `/saved-views/${(await call('POST', '/saved-views', { body: sampleView })).body.data.id}`
 }
@@ -964,6 +976,17 @@ export const samples: Record<string, SampleFactory> = {
   updateModelAlias: async (_, call) =>
     ownedSample(await createAliasPath(call), { models: ['sandbox/reasoner'] }),
   deleteModelAlias: async (_, call) => ownedSample(await createAliasPath(call)),
+  listShadows: fixedSample('/shadows'),
+  createShadow: fixedSample('/shadows', sampleShadow),
+  getShadow: shadowSample(''),
+  updateShadow: shadowSample('', { enabled: false }),
+  deleteShadow: shadowSample(''),
+  getShadowReport: shadowSample('/report'),
+  listShadowComparisons: shadowSample('/comparisons'),
+  compareShadowExchanges: shadowSample('/exchanges', {
+    request: { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] },
+    error: 'timeout',
+  }),
   listRoutingRules: fixedSample('/routing-rules'),
   createRoutingRule: async ({ workspace }) => ({
     path: '/routing-rules',

@@ -98,6 +98,13 @@ export const navigation: NavigationGroup[] = [
         keywords: 'simulate dry run endpoint provider order fallback quote price which',
       },
       {
+        label: 'Shadow mode',
+        to: '/shadows',
+        icon: 'copy',
+        permission: 'shadows:read',
+        keywords: 'mirror compare switch migrate old gateway litellm',
+      },
+      {
         label: 'Guardrails',
         to: '/guardrails',
         icon: 'guardrails',

@@ -25,6 +25,7 @@ import { rolesRoute } from './roles/route.ts'
 import { routingRoute, routingRulesRoute } from './routing/route.ts'
 import { sessionRoute } from './sessions/route.ts'
 import { settingsRoute } from './settings/route.ts'
+import { shadowRoute, shadowsRoute } from './shadows/route.ts'
 import { systemRoute } from './system/route.ts'
 import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
 
@@ -63,6 +64,8 @@ export const screenRoutes = [
   presetRoute,
   routingRoute,
   routingRulesRoute,
+  shadowsRoute,
+  shadowRoute,
   filesRoute,
   mediaRoute,
   containersRoute,

@@ -70,6 +70,11 @@ export const permissions = {
     'workspace',
     'Change routing rules, and so which models requests reach and which are rejected',
   ),
+  'shadows:read': operator('organization', 'Read shadows, and how their answers differ'),
+  'shadows:write': operator(
+    'organization',
+    'Change shadows, and compare requests at the cost of the operator',
+  ),
   'saved_views:read': management('own', 'Read saved views: the own ones and those that are shared'),
   'saved_views:write': management('own', 'Save views, and change the own ones'),
   'shared_views:write': management('workspace', 'Share saved views, and change those that are shared'),

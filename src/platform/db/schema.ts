@@ -106,6 +106,9 @@ export interface Schema {
   catalogue_edits: CatalogEditTable
   model_aliases: ModelAliasTable
   routing_rules: RoutingRuleTable
+  shadows: ShadowTable
+  shadow_comparisons: ShadowComparisonTable
+  shadow_skips: ShadowSkipTable
   saved_views: SavedViewTable
   comparisons: ComparisonTable
   comparison_replies: ComparisonReplyTable
@@ -1639,6 +1642,48 @@ export interface RoutingRuleTable {
   action: string
   created_at: string
   updated_at: string
+}
+
+/** Which requests are mirrored, where to, and what that may cost. */
+export interface ShadowTable {
+  id: string
+  organization_id: string
+  /** Null: the requests of every workspace of the organization. */
+  workspace_id: string | null
+  /** The key that mirrors are charged to. */
+  key_id: number
+  name: string
+  enabled: Flag
+  /** Millionths of the requests. */
+  share_ppm: number
+  /** JSON array of the models whose requests are mirrored; null: all. */
+  models: string | null
+  /** Where mirrors are sent, in JSON. */
+  target: string
+  daily_nanos: bigint
+  max_body_bytes: number
+  timeout_ms: number
+  /** Mirrors of a node at a time. */
+  concurrency: number
+  created_at: string
+  updated_at: string
+}
+
+export interface ShadowComparisonTable {
+  id: string
+  shadow_id: string
+  created_at: string
+  differs: Flag
+  /** JSON of `storage/shadows/comparison.ts`. */
+  record: string
+}
+
+/** Requests that a shadow has not mirrored, by UTC day and reason. */
+export interface ShadowSkipTable {
+  shadow_id: string
+  day: string
+  reason: string
+  requests: bigint
 }
 
 /** The search of a screen of the console, by name. */

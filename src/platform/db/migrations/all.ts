@@ -75,6 +75,7 @@ import { openingSpend } from './086-opening-spend.ts'
 import { requestIds } from './089-request-ids.ts'
 import { lineStarts } from './090-line-starts.ts'
 import { comparisons } from './088-comparisons.ts'
+import { shadows } from './093-shadows.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -156,4 +157,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '089-request-ids': requestIds,
   '090-line-starts': lineStarts,
   '088-comparisons': comparisons,
+  '093-shadows': shadows,
 }
