@@ -30,8 +30,7 @@ export interface Cell extends Place {
 
 export type Votes = Pick<Schemas['ComparisonVotes'], 'votes' | 'own_votes'>
 /** The body that saves a comparison. */
-export type NewComparison =
-  paths['/comparisons']['post']['requestBody']['content']['application/json']
+export type NewComparison = paths['/comparisons']['post']['requestBody']['content']['application/json']
 export type Total = Schemas['ComparisonVotes']['totals'][number]
 
 const statuses = { streaming: 'running', done: 'done', failed: 'failed', stopped: 'canceled' } as const

@@ -7,15 +7,7 @@ import { Page } from '../../../components/page.tsx'
 import type { ChatBody } from '../request.ts'
 import { defaultSettings, findProblems, type Settings } from '../settings.ts'
 import { SettingsPanel } from '../settings-panel.tsx'
-import {
-  bytesOf,
-  countVotable,
-  listReplies,
-  maxPromptBytes,
-  setVote,
-  sumUp,
-  type Votes,
-} from './matrix.ts'
+import { bytesOf, countVotable, listReplies, maxPromptBytes, setVote, sumUp, type Votes } from './matrix.ts'
 import { BlindNotice, MatrixTable } from './matrix-table.tsx'
 import { ModelFields, ModelHeader } from './model-fields.tsx'
 import { PromptActions, PromptField } from './prompt-fields.tsx'
