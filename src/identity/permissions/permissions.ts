@@ -73,6 +73,8 @@ export const permissions = {
   'saved_views:read': management('own', 'Read saved views: the own ones and those that are shared'),
   'saved_views:write': management('own', 'Save views, and change the own ones'),
   'shared_views:write': management('workspace', 'Share saved views, and change those that are shared'),
+  'configuration:read': management('organization', 'Read which records configuration files declare'),
+  'configuration:write': management('organization', 'Change which records configuration files declare'),
   'byok:read': management('workspace', 'Read provider keys (BYOK)'),
   'byok:write': management('workspace', 'Change provider keys (BYOK)'),
   'destinations:read': management('workspace', 'Read observability destinations and their deliveries'),

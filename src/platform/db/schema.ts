@@ -107,6 +107,7 @@ export interface Schema {
   model_aliases: ModelAliasTable
   routing_rules: RoutingRuleTable
   saved_views: SavedViewTable
+  managed_records: ManagedRecordTable
   model_lists: ModelListTable
   model_list_changes: ModelListChangeTable
   daily_requests: DailyRequestTable
@@ -1649,6 +1650,22 @@ export interface SavedViewTable {
   name: string
   /** The query of the address, in JSON. */
   search: string
+  created_at: string
+  updated_at: string
+}
+
+/** A record that a set of configuration files declares. */
+export interface ManagedRecordTable {
+  organization_id: string
+  kind: string
+  record_id: string
+  /** What the files call it. */
+  name: string
+  set_name: string
+  /** The fields that the files declare, in JSON. */
+  fields: string
+  /** A salted hash of each secret that was applied, by its field, in JSON. */
+  secrets: string
   created_at: string
   updated_at: string
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { managedBy } from '../../../http/managed-by.ts'
 import { nameField } from '../../../platform/validation/name-schema.ts'
 import type { SavedViewRow } from './store.ts'
 
@@ -70,6 +71,7 @@ export const savedView = z
     is_own: z.boolean().describe('Whether the caller created it.'),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'SavedView' })
 
