@@ -59,7 +59,7 @@ async function runStep(
   const isNew = step.action === 'create' || step.action === 'replace'
   const current = isNew ? null : item
   const { own, parts } = fieldsOfStep(step, state, fieldsOf(kind))
-  const saved =
+  const saved: Saved =
     isNew || Object.keys(own).length > 0
       ? await saveRecord(step, current, own, { state, fields: fieldsOf(kind) })
       : { id: item?.id ?? '', reply: {} }
@@ -151,14 +151,9 @@ async function noteOwnership(step: Step, id: string, set: string, state: State):
     } else secrets[path] = stored !== undefined && isSameSecret(value, stored) ? stored : hashSecret(value)
   }
   const noted = { kind: kind.kind, id, name: identity, set, fields, secrets }
-  const { kind: _kind, id: _id, name, set: ownSet, fields: ownFields, secrets: ownSecrets } = ownership ?? {}
   const known = ownership && {
-    kind: kind.kind,
-    id: ownership.id,
-    name,
-    set: ownSet,
-    fields: ownFields,
-    secrets: ownSecrets,
+    ...{ kind: ownership.kind, id: ownership.id, name: ownership.name, set: ownership.set },
+    ...{ fields: ownership.fields, secrets: ownership.secrets },
   }
   if (known && Bun.deepEquals(known, noted)) return false
   await state.api.call('PUT', '/configuration/records', { ...noted, take_over: true })

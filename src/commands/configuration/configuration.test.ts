@@ -173,7 +173,9 @@ describeOnEachDatabase('configuration files', (server) => {
   })
 
   test('what is declared twice is a mistake, also if one document names the default workspace', async () => {
-    const [problem] = await problemsOf('kind: Key\nname: twin\n---\nkind: Key\nname: twin\nworkspace: default\n')
+    const [problem] = await problemsOf(
+      'kind: Key\nname: twin\n---\nkind: Key\nname: twin\nworkspace: default\n',
+    )
     expect(problem).toBe('test.yaml:5: Key "twin" is declared twice, first at test.yaml:2.')
   })
 

@@ -65,7 +65,7 @@ export function parseDocuments(text: string, file: string): ConfigurationDocumen
   const lines = new LineCounter()
   const parsed = parseAllDocuments(text, { lineCounter: lines, maxAliasCount: 100 } as object)
   if (!Array.isArray(parsed)) return []
-  return parsed.flatMap((document: Document) => {
+  return (parsed as unknown as Document[]).flatMap((document) => {
     const locate = locatorOf(document, lines, file)
     const [error] = document.errors
     if (error)

@@ -47,7 +47,9 @@ function findDuplicates(steps: readonly Step[]): string[] {
     seen.set(key, first ?? step)
     const place = step.document?.locate(['name'])
     return first
-      ? [`${place}: ${step.kind.kind} "${step.name}" is declared twice, first at ${first.document?.locate(['name'])}.`]
+      ? [
+          `${place}: ${step.kind.kind} "${step.name}" is declared twice, first at ${first.document?.locate(['name'])}.`,
+        ]
       : []
   })
 }

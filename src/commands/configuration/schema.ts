@@ -27,7 +27,7 @@ function describeKind(kind: Kind, fieldsOf: FieldsOf, definitions: JsonObject): 
   const { create, update, parts, names } = fieldsOf(kind)
   const known: JsonObject = {}
   for (const schema of [update, create, parts]) {
-    const { $defs, ...described } = schema ? toJsonSchema(schema, kind.kind) : {}
+    const { $defs, ...described } = schema ? toJsonSchema(schema, kind.kind) : ({} as JsonObject)
     Object.assign(definitions, allowReferences($defs))
     const properties = listProperties(described)
     for (const [name, property] of Object.entries(properties)) {
@@ -71,7 +71,7 @@ function toJsonSchema(schema: z.ZodType, kind: string): JsonObject {
     unrepresentable: 'any',
     reused: 'inline',
     override: (context) => {
-      const override = asObject(context.zodSchema.meta?.()?.override)
+      const override = asObject((context.zodSchema as unknown as z.ZodType).meta()?.override)
       if (override) Object.assign(context.jsonSchema, override)
     },
   })
