@@ -20,7 +20,12 @@ export function isCovered(wanted: unknown, current: unknown, isOrdered: boolean)
 function isListCovered(wanted: unknown[], current: unknown[], isOrdered: boolean): boolean {
   const inOrder = wanted.every((value, index) => isCovered(value, current[index], isOrdered))
   if (inOrder || isOrdered) return inOrder
-  return wanted.every((value) => current.some((other) => isCovered(value, other, false)))
+  const others = [...current]
+  return wanted.every((value) => {
+    const index = others.findIndex((other) => isCovered(value, other, false))
+    if (index >= 0) others.splice(index, 1)
+    return index >= 0
+  })
 }
 
 function isNothing(value: unknown): boolean {

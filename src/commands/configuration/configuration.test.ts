@@ -172,6 +172,12 @@ describeOnEachDatabase('configuration files', (server) => {
     expect((await limitsOf()).map(({ name }: Body) => name)).not.toContain('fine')
   })
 
+  test('a reference in a list is refused, since its value could not be hidden', async () => {
+    const alias = 'kind: ModelAlias\nname: hidden\nspec:\n  models: ["${env:VENDOR_KEY}"]\n'
+    const [problem] = await problemsOf(alias)
+    expect(problem).toBe('test.yaml:4: spec.models.0: a list cannot have references to variables.')
+  })
+
   test('what is declared twice is a mistake, also if one document names the default workspace', async () => {
     const [problem] = await problemsOf(
       'kind: Key\nname: twin\n---\nkind: Key\nname: twin\nworkspace: default\n',

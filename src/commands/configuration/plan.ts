@@ -98,14 +98,19 @@ function describeNames(kind: Kind, state: State): string {
     .join(', ')}.`
 }
 
-function findFieldProblems({ kind, document, item }: Step, names: readonly string[]): string[] {
+function findFieldProblems({ kind, document, item, resolved }: Step, names: readonly string[]): string[] {
   if (!document) return []
   const unknown = Object.keys(document.spec).filter((field) => !names.includes(field))
   const secrets = secretPathsOf(kind, { ...item?.spec, ...document.spec }).filter((path) => {
     const value = valueAt(document.spec, path)
     return typeof value === 'string' && variableOf(value) === null
   })
+  const listed = [...(resolved?.secrets.keys() ?? [])].filter((path) => /\.\d+(?:\.|$)/.test(path))
   return [
+    ...listed.map(
+      (path) =>
+        `${document.locate(['spec', ...path.split('.')])}: spec.${path}: a list cannot have references to variables.`,
+    ),
     ...unknown.map(
       (field) =>
         `${document.locate(['spec', field])}: spec.${field}: is no field of ${kind.kind}. Its fields: ${names.join(', ')}.`,
