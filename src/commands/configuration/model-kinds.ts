@@ -115,7 +115,7 @@ const presetKind = defineKind({
     if (id !== null && Object.keys(settings).length > 0 && settings.status !== 'archived')
       await api.call('PATCH', path, settings)
     if (isVersion || id === null) {
-      const whole = { format: 'chat', config: {}, ...current, ...spec }
+      const whole: JsonObject = { format: 'chat', config: {}, ...current, ...spec }
       const format = String(whole.format) as keyof typeof presetOperations
       const body = toPresetRequest(format, asObject(whole.config) ?? {}, whole.system_prompt)
       await api.call('POST', `${path}/${presetOperations[format].path}`, body)
