@@ -10,6 +10,7 @@ import {
   UsageError,
   withGateway,
 } from './commands/command.ts'
+import { configurationCommands } from './commands/configuration.ts'
 import { doctorCommand } from './commands/doctor/doctor.ts'
 import { scimCommand, signInCommand } from './commands/identity.ts'
 import { importCommand } from './commands/import.ts'
@@ -64,6 +65,7 @@ program
   .description('validate the environment variables and headgate.yaml')
   .action(async () => printOutcome(await validateConfig()))
 program.addCommand(doctorCommand(printOutcome))
+for (const command of configurationCommands(printOutcome)) program.addCommand(command)
 program.addCommand(restartCommand(printOutcome))
 program.addCommand(signInCommand(run))
 program.addCommand(keysCommand(run))

@@ -1,3 +1,4 @@
+import { markManagedRecords } from '../http/managed-records.ts'
 import type { Operation, RawRoute } from '../http/operation.ts'
 import type { RouteGroup } from '../http/routes.ts'
 import addresses from './addresses.json' with { type: 'json' }
@@ -65,6 +66,7 @@ const operationAreas: Areas<Operation> = {
   modelAliases: async () => (await import('./catalog/aliases/operations.ts')).modelAliasOperations,
   routingRules: async () => (await import('./catalog/routing-rules/operations.ts')).routingRuleOperations,
   shadows: async () => (await import('./catalog/shadows/operations.ts')).shadowOperations,
+  configuration: async () => (await import('./identity/configuration/operations.ts')).configurationOperations,
   savedViews: async () => (await import('./identity/saved-views/operations.ts')).savedViewOperations,
   images: async () => (await import('./media/images/operations.ts')).imageOperations,
   embeddings: async () => (await import('./media/embeddings/operations.ts')).embeddingOperations,
@@ -87,7 +89,10 @@ const pageAreas: Areas<RawRoute> = {
   scimServer: async () => (await import('./identity/scim/pages.ts')).scimServerPages,
 }
 
-export const operationGroups = groupRoutes(operationAreas, addresses.operations)
+export const operationGroups = groupRoutes(operationAreas, addresses.operations).map((group) => ({
+  ...group,
+  load: async () => (await group.load()).map(markManagedRecords),
+}))
 
 export const pageGroups = groupRoutes(pageAreas, addresses.pages)
 

@@ -68,6 +68,7 @@ export const recordCeilings = {
     ...perOrganization(1000, 'shared comparisons', 'comparisons'),
     except: { column: 'visibility', value: 'private' },
   },
+  managed_records: perOrganization(50_000, 'managed records', 'managed_records'),
   byok_keys: { ...perWorkspace(1000, 'BYOK keys', 'byok_keys'), hasSoftDelete: true },
   files: perWorkspace(10_000, 'files', 'files'),
   conversations: perWorkspace(50_000, 'conversations', 'conversations'),

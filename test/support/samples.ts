@@ -381,6 +381,15 @@ const sampleView = {
   visibility: 'organization',
 }
 
+const sampleManagedRecord = {
+  kind: 'Guardrail',
+  id: 'sample',
+  name: 'default/sample',
+  set: 'platform',
+  fields: ['limit_usd'],
+  secrets: {},
+}
+
 const rejectingRule = { when: 'model == "sample/nothing"', then: { reject: { message: 'Not this one.' } } }
 
 async function createBudget(call: TenantCall): Promise<Sample> {
@@ -1009,6 +1018,13 @@ export const samples: Record<string, SampleFactory> = {
   createSavedView: fixedSample('/saved-views', sampleView),
   updateSavedView: async (_, call) => ownedSample(await createSavedViewPath(call), { name: 'All failures' }),
   deleteSavedView: async (_, call) => ownedSample(await createSavedViewPath(call)),
+  listManagedRecords: fixedSample('/configuration/records'),
+  saveManagedRecord: fixedSample('/configuration/records', sampleManagedRecord),
+  deleteManagedRecord: async (_, call) => {
+    const id = uniqueName('record')
+    await call('PUT', '/configuration/records', { body: { ...sampleManagedRecord, id, name: id } })
+    return ownedSample(`/configuration/records?kind=Guardrail&id=${id}`)
+  },
   listCatalogueProviders: fixedSample('/catalogue/providers'),
   getCatalogueProvider: fixedSample('/catalogue/providers/sandbox'),
   putCatalogueProvider: async () => ({

@@ -81,6 +81,8 @@ export const permissions = {
   'comparisons:read': management('own', 'Read comparisons: the own ones and those that are shared'),
   'comparisons:write': management('own', 'Save comparisons, change the own ones, and vote'),
   'shared_comparisons:write': management('workspace', 'Share comparisons, and change those that are shared'),
+  'configuration:read': management('organization', 'Read which records configuration files declare'),
+  'configuration:write': management('organization', 'Change which records configuration files declare'),
   'byok:read': management('workspace', 'Read provider keys (BYOK)'),
   'byok:write': management('workspace', 'Change provider keys (BYOK)'),
   'destinations:read': management('workspace', 'Read observability destinations and their deliveries'),

@@ -113,6 +113,7 @@ export interface Schema {
   comparisons: ComparisonTable
   comparison_replies: ComparisonReplyTable
   comparison_votes: ComparisonVoteTable
+  managed_records: ManagedRecordTable
   model_lists: ModelListTable
   model_list_changes: ModelListChangeTable
   daily_requests: DailyRequestTable
@@ -1718,6 +1719,22 @@ export interface ComparisonTable {
   is_blind: Flag
   /** Prompts and parameters, in JSON. */
   sealed_prompts: string
+  created_at: string
+  updated_at: string
+}
+
+/** A record that a set of configuration files declares. */
+export interface ManagedRecordTable {
+  organization_id: string
+  kind: string
+  record_id: string
+  /** What the files call it. */
+  name: string
+  set_name: string
+  /** The fields that the files declare, in JSON. */
+  fields: string
+  /** A salted hash of each secret that was applied, by its field, in JSON. */
+  secrets: string
   created_at: string
   updated_at: string
 }

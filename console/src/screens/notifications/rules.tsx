@@ -57,7 +57,7 @@ function RuleList({ rules }: { rules: Rule[] }) {
   return (
     <ItemList>
       {rules.map((rule) => (
-        <Item key={rule.id} actions={mayChange(session, rule) && <RuleActions rule={rule} />}>
+        <Item key={rule.id} record={rule} actions={mayChange(session, rule) && <RuleActions rule={rule} />}>
           <Group gap="xs">
             <Text size="sm" fw={600}>
               {ruleKinds[rule.kind].label}

@@ -6,6 +6,7 @@ import {
   visibilityField,
   workspaceProblem,
 } from '../../../access/shared-records.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { nameField } from '../../../platform/validation/name-schema.ts'
 import type { SavedViewRow } from './store.ts'
 
@@ -58,6 +59,7 @@ export const savedView = z
     is_own: z.boolean().describe('Whether the caller created it.'),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'SavedView' })
 

@@ -76,6 +76,7 @@ import { comparisons } from './088-comparisons.ts'
 import { requestIds } from './089-request-ids.ts'
 import { lineStarts } from './090-line-starts.ts'
 import { shadows } from './093-shadows.ts'
+import { managedRecords } from './092-managed-records.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -158,4 +159,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '089-request-ids': requestIds,
   '090-line-starts': lineStarts,
   '093-shadows': shadows,
+  '092-managed-records': managedRecords,
 }

@@ -47,7 +47,7 @@ function DomainList({ domains, mayChange }: { domains: Domain[]; mayChange: bool
   return (
     <ItemList>
       {domains.map((domain) => (
-        <Item key={domain.id} actions={mayChange && <DomainActions domain={domain} />}>
+        <Item key={domain.id} record={domain} actions={mayChange && <DomainActions domain={domain} />}>
           <Text size="sm" fw={600}>
             {domain.domain}
           </Text>
