@@ -72,6 +72,7 @@ import { settingsLimits } from './083-settings-limits.ts'
 import { contentSearch } from './084-content-search.ts'
 import { savedViews } from './085-saved-views.ts'
 import { openingSpend } from './086-opening-spend.ts'
+import { importedValues } from './091-imported-values.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -150,4 +151,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '084-content-search': contentSearch,
   '085-saved-views': savedViews,
   '086-opening-spend': openingSpend,
+  '091-imported-values': importedValues,
 }
