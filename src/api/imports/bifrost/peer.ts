@@ -1,4 +1,4 @@
-import { groupDeployments } from '../models/model-groups.ts'
+import { groupDeployments, toCatalogPlan } from '../models/model-groups.ts'
 import type { Peer } from '../peer.ts'
 import { SourceError } from '../source.ts'
 import { translateAccounts } from './accounts.ts'
@@ -31,13 +31,7 @@ export const bifrost: Peer = {
     const rules = translateRules(configuration, groups.idOf, models.models)
     const accounts = translateAccounts(configuration, context.variables, context.now)
     return {
-      catalog: {
-        providers: models.accounts.listPlanned(),
-        models: groups.models,
-        known: groups.known,
-        fallbacks: [],
-        aliases: [...groups.aliases, ...rules.aliases],
-      },
+      catalog: toCatalogPlan(models, groups, rules.aliases),
       accounts: accounts.accounts,
       skipped: [...providers.skipped, ...groups.skipped, ...rules.skipped, ...accounts.skipped],
     }

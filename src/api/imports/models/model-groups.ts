@@ -20,6 +20,15 @@ export interface ModelGroups extends Pick<CatalogPlan, 'models' | 'known' | 'ali
   skipped: SkippedItem[]
 }
 
+/** The accounts and models, with further aliases. */
+export function toCatalogPlan(
+  { accounts }: DeploymentContext,
+  { models, known, aliases }: ModelGroups,
+  more: CatalogPlan['aliases'] = [],
+): CatalogPlan {
+  return { providers: accounts.listPlanned(), models, known, fallbacks: [], aliases: [...aliases, ...more] }
+}
+
 /** Settings of every model that the import creates. */
 export type GroupDefaults = Pick<DeploymentSettings, 'timeout' | 'streamTimeout' | 'maxRetries'>
 

@@ -1,5 +1,5 @@
 import type { ImportPlan } from '../import-plan.ts'
-import { groupDeployments } from '../models/model-groups.ts'
+import { groupDeployments, toCatalogPlan } from '../models/model-groups.ts'
 import type { Peer, PeerContext } from '../peer.ts'
 import { type ImportDocument, SourceError } from '../source.ts'
 import { translateAccounts } from './accounts.ts'
@@ -44,13 +44,7 @@ function translateDatabase(
   const groups = groupDeployments(channels.deployments, models)
   const accounts = translateAccounts(database, channels.modelsOf, context.now)
   return {
-    catalog: {
-      providers: models.accounts.listPlanned(),
-      models: groups.models,
-      known: groups.known,
-      fallbacks: [],
-      aliases: groups.aliases,
-    },
+    catalog: toCatalogPlan(models, groups),
     accounts: accounts.accounts,
     skipped: [...channels.skipped, ...groups.skipped, ...accounts.skipped, ...listGroupRatios(database)],
   }

@@ -10,7 +10,7 @@ import {
 } from '../import-plan.ts'
 import { isRecord, type JsonRecord, listRecords } from '../json-export.ts'
 import type { Deployment, DeploymentContext } from '../models/deployment.ts'
-import { groupDeployments, type ModelGroups } from '../models/model-groups.ts'
+import { groupDeployments, type ModelGroups, toCatalogPlan } from '../models/model-groups.ts'
 import { findVendor } from '../models/vendors.ts'
 import type { Peer, PeerContext } from '../peer.ts'
 import { toSlug } from '../slugs.ts'
@@ -102,13 +102,7 @@ function translateExport(documents: readonly ImportDocument[], context: PeerCont
   const aliases = toAliases(routes, groups, models, skipped)
   const { limits, skipped: unread } = translateVirtualKeys(documents)
   return {
-    catalog: {
-      providers: models.accounts.listPlanned(),
-      models: groups.models,
-      known: groups.known,
-      fallbacks: [],
-      aliases: [...groups.aliases, ...aliases],
-    },
+    catalog: toCatalogPlan(models, groups, aliases),
     accounts: { ...noAccounts, limits },
     skipped: [...skipped, ...groups.skipped, ...unread],
   }
