@@ -7,7 +7,7 @@ import { decodeMeter, toMeterRow } from './tables.ts'
 
 export interface OpeningSpend {
   organizationId: string
-  /** The meter, which must be new: one that a node has in memory must not change beneath it. */
+  /** The meter: one that a node has in memory must not change beneath it. */
   subject: string
   amount: bigint
   /** The part in the present window of a limit that resets; null if the limit does not reset. */
@@ -15,7 +15,7 @@ export interface OpeningSpend {
 }
 
 /**
- * Begins a meter with what was spent elsewhere. Nothing is posted: no credits of the organization paid for it. Limits,
+ * Begins a new meter with what was spent elsewhere. Nothing is posted: no credits of the organization paid for it. Limits,
  * `usage` and `check.ts` count it; roll-ups, which have requests, do not.
  */
 export async function openMeter(

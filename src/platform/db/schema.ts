@@ -635,7 +635,7 @@ export interface ImportedValueTable {
   updated_at: string
 }
 
-/** What the subject of a meter had spent elsewhere when it was imported. Written once, with its meter. */
+/** What the subject of a meter had spent elsewhere when it was last imported. */
 export interface OpeningSpendTable {
   subject: string
   organization_id: string
