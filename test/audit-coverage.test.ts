@@ -16,6 +16,7 @@ const unrecorded: Record<string, string> = {
   queryAnalytics: 'reads usage',
   previewGuardrail: 'evaluates a text that the caller sends',
   previewGuardrailRequests: 'reads records, without contents',
+  planImport: 'changes nothing',
   dryRunRoutingRules: 'reads records; that it read prompts is recorded',
   compareShadowExchanges: 'sends requests, whose records are generations',
   createConversation: 'is what a client keeps of its own requests, like the responses',

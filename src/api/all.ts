@@ -22,6 +22,7 @@ const operationAreas: Areas<Operation> = {
   quote: async () => (await import('./inference/quote/operations.ts')).quoteOperations,
   generations: async () => (await import('./analytics/generations/operations.ts')).generationOperations,
   keys: async () => (await import('./identity/keys/operations.ts')).keyOperations,
+  imports: async () => (await import('./imports/operations.ts')).importOperations,
   'management-keys': async () =>
     (await import('./identity/management-keys/operations.ts')).managementKeyOperations,
   oauth: async () => (await import('./identity/oauth/operations.ts')).oauthOperations,

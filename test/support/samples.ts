@@ -578,6 +578,8 @@ export const samples: Record<string, SampleFactory> = {
     path: '/keys/import',
     body: { keys: [{ hash: sha256(uniqueName('imported')), name: 'imported', limit: 5, spend: 1.5 }] },
   }),
+  planImport: fixedSample('/imports/plan', importSample('planned')),
+  createImport: async () => ({ path: '/imports', body: importSample(uniqueName('created')) }),
   getKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`),
   updateKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`, { name: 'renamed' }),
   rotateKey: async (_, call) =>
@@ -1088,4 +1090,8 @@ export async function createRefusedKeys(server: TestServer): Promise<Record<stri
     .where('hash', '=', sha256(expired))
     .execute()
   return { unknown: `sk-hg-v1-${'0'.repeat(64)}`, disabled, expired }
+}
+
+function importSample(name: string) {
+  return { files: [{ name: 'keys.jsonl', content: JSON.stringify({ hash: sha256(name), name }) }] }
 }

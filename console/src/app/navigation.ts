@@ -227,6 +227,14 @@ export const navigation: NavigationGroup[] = [
         keywords: 'settings privacy lock zero data retention training plugins',
       },
       {
+        label: 'Import',
+        to: '/import',
+        icon: 'up',
+        permission: 'keys:write',
+        isForOrganization: true,
+        keywords: 'migrate litellm new-api bifrost openrouter portkey csv keys gateway switch',
+      },
+      {
         label: 'System',
         to: '/system',
         icon: 'system',

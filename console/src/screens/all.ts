@@ -10,6 +10,7 @@ import { containersRoute, filesRoute, mediaRoute } from './files/route.ts'
 import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { homeRoute } from './home/route.ts'
 import { identityRoute } from './identity/route.ts'
+import { importRoute } from './import/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
 import { limitsRoute } from './limits/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
@@ -77,6 +78,7 @@ export const screenRoutes = [
   auditRoute,
   auditDestinationsRoute,
   settingsRoute,
+  importRoute,
   systemRoute,
   referenceRoute,
   operationRoute,

@@ -22,6 +22,7 @@ export interface Schema {
   holds: HoldTable
   ledger_entries: LedgerEntryTable
   opening_spend: OpeningSpendTable
+  imported_values: ImportedValueTable
   apps: AppTable
   auth_codes: AuthCodeTable
   signin_links: SignInLinkTable
@@ -632,7 +633,16 @@ export interface MeterDayTable {
   free: number
 }
 
-/** What the subject of a meter had spent elsewhere when it was imported. Written once, with its meter. */
+export interface ImportedValueTable {
+  /** The kind and the id of what was imported, such as `key:7`. */
+  subject: string
+  organization_id: string
+  /** What the import has set, as JSON. */
+  fields: string
+  updated_at: string
+}
+
+/** What the subject of a meter had spent elsewhere when it was last imported. */
 export interface OpeningSpendTable {
   subject: string
   organization_id: string

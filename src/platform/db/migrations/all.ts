@@ -75,8 +75,9 @@ import { openingSpend } from './086-opening-spend.ts'
 import { comparisons } from './088-comparisons.ts'
 import { requestIds } from './089-request-ids.ts'
 import { lineStarts } from './090-line-starts.ts'
-import { shadows } from './093-shadows.ts'
+import { importedValues } from './091-imported-values.ts'
 import { managedRecords } from './092-managed-records.ts'
+import { shadows } from './093-shadows.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -158,6 +159,7 @@ export const migrations: Record<string, SchemaMigration> = {
   '088-comparisons': comparisons,
   '089-request-ids': requestIds,
   '090-line-starts': lineStarts,
-  '093-shadows': shadows,
+  '091-imported-values': importedValues,
   '092-managed-records': managedRecords,
+  '093-shadows': shadows,
 }
