@@ -37,7 +37,9 @@ const tsc = [tool('typescript', 'bin/tsc'), '--noEmit', '--checkers', '1']
 const changed = options.changed === undefined ? null : listChanged(options.changed)
 // What a change does not reach is not checked again; a complete run must not depend on an earlier one.
 const buildInfo = (name) =>
-  changed ? ['--incremental', '--tsBuildInfoFile', join(root, '.cache', `${name}.tsbuildinfo`)] : []
+  changed || options.checksOnly
+    ? ['--incremental', '--tsBuildInfoFile', join(root, '.cache', `${name}.tsbuildinfo`)]
+    : []
 const checks = listChecks()
 
 if (options.checksOnly) process.exit((await runChecks()) ? 0 : 1)
