@@ -1,8 +1,8 @@
 // CPU of counting one request to a model in `GET /metrics`, and of a scrape. Run: bun bench/metrics.ts
 import type { Endpoint } from '../src/catalog/model.ts'
 import { zeroUsage } from '../src/formats/call/usage.ts'
+import { renderText } from '../src/gateway/exposition/text.ts'
 import { ModelMetrics } from '../src/gateway/model-metrics/model-metrics.ts'
-import { renderMetrics } from '../src/gateway/model-metrics/render.ts'
 import { zeroCharge } from '../src/ledger/charge.ts'
 
 const rounds = 2_000_000
@@ -13,6 +13,7 @@ function createRequest(index: number) {
     attempts: { candidate: { endpoint }, failed: [], isOpen: true, lastStartedAt: 0 },
     format: { task: 'text' },
     caller: { key: { workspace_id: `workspace-${index % 20}`, hash: 'key' } },
+    spans: null,
     startedAt: performance.now(),
   } as const
 }
@@ -46,9 +47,9 @@ function measure(models: number): void {
 async function measureScrape(models: number): Promise<void> {
   const metrics = new ModelMetrics()
   for (let index = 0; index < models; index++) metrics.record(createRequest(index), outcome)
-  await renderMetrics(await metrics.collect())
+  await renderText(await metrics.collect())
   const before = process.cpuUsage()
-  const text = await renderMetrics(await metrics.collect())
+  const text = await renderText(await metrics.collect())
   const { user, system } = process.cpuUsage(before)
   const size = `${(text.length / 1024).toFixed(0)} KB`
   process.stdout.write(`scrape, ${models} models: ${((user + system) / 1000).toFixed(1)} ms, ${size}\n`)

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { installPackage } from './postgres.mjs'
 
 /** Returns the path of bubblewrap; null if it is not available, or cannot create a sandbox on this machine. */
-export function prepareBubblewrap() {
+export async function prepareBubblewrap() {
   if (process.platform !== 'linux') return null
-  const bwrap = findBinary() ?? (installPackage('bubblewrap', 'bubblewrap') ? findBinary() : null)
+  const bwrap = findBinary() ?? ((await installPackage('bubblewrap', 'bubblewrap')) ? findBinary() : null)
   if (!bwrap) return null
   const probe = ['--unshare-all', '--unshare-user', '--disable-userns', '--ro-bind', '/', '/', 'true']
   return spawnSync(bwrap, probe, { stdio: 'ignore' }).status === 0 ? bwrap : null

@@ -8,18 +8,18 @@ const shell = 'chromium-headless-shell'
 const others = ['chromium', 'chromium-browser', 'google-chrome']
 
 /** Returns the path of Chromium; null if it is not available. */
-export function prepareChromium() {
+export async function prepareChromium() {
   return (
     findBinary([shell]) ??
-    (process.env.CI ? install(shell) : null) ??
+    (process.env.CI ? await install(shell) : null) ??
     findBinary(others) ??
-    install(shell) ??
-    install('chromium')
+    (await install(shell)) ??
+    (await install('chromium'))
   )
 }
 
-function install(name) {
-  return installPackage(name, 'Chromium') ? findBinary([name]) : null
+async function install(name) {
+  return (await installPackage(name, 'Chromium')) ? findBinary([name]) : null
 }
 
 function findBinary(names) {

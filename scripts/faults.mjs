@@ -39,7 +39,7 @@ child.on('exit', (code) => {
 /** The Valkey of the cluster in network namespaces, or null if these cannot be made here. */
 async function prepareLab() {
   if (process.platform === 'linux' && !existsSync('/usr/sbin/ip') && !existsSync('/sbin/ip'))
-    installPackage('iproute2', 'iproute2')
+    await installPackage('iproute2', 'iproute2')
   const tools = 'command -v nsenter findmnt prlimit mkfs.ext4 && test -e /dev/loop-control'
   const devices = 'ip link add v0 type veth peer name v1 && ip link add b0 type bridge'
   const isolated = ['--net', '--mount', '--pid', '--fork', '--mount-proc', 'sh', '-c']

@@ -1,5 +1,6 @@
 // Plain Node, no dependencies: this runs before anything is installed.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,18 +11,39 @@ export const root = fileURLToPath(new URL('..', import.meta.url))
 export function ensureInstalled({ dev, folder = '' }) {
   const directory = join(root, folder)
   if (isComplete(directory, dev)) return
+  const { status, error } = spawnSync(...describeInstall(folder, dev))
+  checkInstall(status, error)
+}
+
+/** Installs those of several folders at once, with the packages for development. */
+export async function ensureAllInstalled(folders) {
+  const installs = folders
+    .filter((folder) => !isComplete(join(root, folder), true))
+    .map(async (folder) => {
+      const [status] = await once(spawn(...describeInstall(folder, true)), 'close').catch((error) =>
+        checkInstall(null, error),
+      )
+      checkInstall(status)
+    })
+  await Promise.all(installs)
+}
+
+function describeInstall(folder, dev) {
   process.stderr.write(`Installing dependencies${folder && ` of ${folder}`}...\n`)
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  const result = spawnSync('npm', ['ci', ...quiet, ...(dev ? [] : ['--omit=dev'])], {
-    cwd: directory,
+  const options = {
+    cwd: join(root, folder),
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
-  })
-  if (result.status !== 0) {
-    const reason = result.error ? `npm cannot be started: ${result.error.message}` : 'see the lines above'
-    process.stderr.write(`The dependencies could not be installed; ${reason}.\n`)
-    process.exit(1)
   }
+  return ['npm', ['ci', ...quiet, ...(dev ? [] : ['--omit=dev'])], options]
+}
+
+function checkInstall(status, error) {
+  if (status === 0) return
+  const reason = error ? `npm cannot be started: ${error.message}` : 'see the lines above'
+  process.stderr.write(`The dependencies could not be installed; ${reason}.\n`)
+  process.exit(1)
 }
 
 /** npm stores a lockfile of what it installed, without the packages of other platforms. */

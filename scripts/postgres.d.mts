@@ -12,5 +12,5 @@ export interface PostgresStandby extends PostgresServer {
 export function startPostgres(moreSettings?: readonly string[]): Promise<PostgresServer | null>
 export function startStandby(primaryUrl: string): Promise<PostgresStandby>
 export function findFreePort(): Promise<number>
-export function installPackage(name: string, title: string): boolean
+export function installPackage(name: string, title: string): Promise<boolean>
 export function findPostgres(): { binaries: string; uid?: number; gid?: number } | null

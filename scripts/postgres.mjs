@@ -1,5 +1,6 @@
 // A private PostgreSQL for the tests: a new cluster in a temporary folder, on a free loopback port.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -12,7 +13,7 @@ const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300']
 
 /** Starts PostgreSQL; returns its URL and how to stop it, or null if it is not available. */
 export async function startPostgres(moreSettings = []) {
-  const bin = findBinaries() ?? (installPackage('postgresql', 'PostgreSQL') ? findBinaries() : null)
+  const bin = findBinaries() ?? ((await installPackage('postgresql', 'PostgreSQL')) ? findBinaries() : null)
   if (!bin) return null
   const folder = mkdtempSync(join(tmpdir(), 'headgate-pg-'))
   const server = prepareServer(bin, folder, await findFreePort(), moreSettings)
@@ -90,13 +91,27 @@ function findBinaries() {
   )
 }
 
+/** The lists of packages, once for all; then each package after the one before: apt-get takes a lock. */
+let packages
+
 /** Installs a package of the distribution, where this process may do so. */
-export function installPackage(name, title) {
+export async function installPackage(name, title) {
   if (!isRoot || spawnSync('apt-get', ['--version']).status !== 0) return false
-  process.stderr.write(`Installing ${title} from the distribution...\n`)
+  const lists = packages ?? runApt('update', '-q')
+  const installed = lists.then((isUpdated) => {
+    if (!isUpdated) return false
+    process.stderr.write(`Installing ${title} from the distribution...\n`)
+    return runApt('install', '-q', '-y', '--no-install-recommends', name)
+  })
+  // A package that is not there is no reason against the next one.
+  packages = Promise.all([lists, installed]).then(([isUpdated]) => isUpdated)
+  return installed
+}
+
+async function runApt(...args) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const apt = (...args) => spawnSync('apt-get', args, { env, stdio: ['ignore', 'ignore', 2] }).status === 0
-  return apt('update', '-q') && apt('install', '-q', '-y', '--no-install-recommends', name)
+  const [status] = await once(spawn('apt-get', args, { env, stdio: ['ignore', 'ignore', 2] }), 'close')
+  return status === 0
 }
 
 /** PostgreSQL does not run as root. */

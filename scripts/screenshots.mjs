@@ -4,7 +4,7 @@ import { prepareChromium } from './chromium.mjs'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 
 ensureInstalled({ dev: true })
-const chromium = prepareChromium()
+const chromium = await prepareChromium()
 if (!chromium) {
   process.stderr.write('Chromium is missing: install it, or set TEST_CHROMIUM.\n')
   process.exit(1)

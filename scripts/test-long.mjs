@@ -18,8 +18,11 @@ const parts = {
   ...languages,
   files: () => ({ HEADGATE_TEST_FILES: '1' }),
   package: makePackages,
-  console: () => ({ HEADGATE_TEST_CONSOLE: '1', ...prepareBrowser() }),
-  scale: () => ({ HEADGATE_TEST_SCALE: process.env.HEADGATE_TEST_SCALE ?? '1', ...prepareBrowser() }),
+  console: async () => ({ HEADGATE_TEST_CONSOLE: '1', ...(await prepareBrowser()) }),
+  scale: async () => ({
+    HEADGATE_TEST_SCALE: process.env.HEADGATE_TEST_SCALE ?? '1',
+    ...(await prepareBrowser()),
+  }),
 }
 
 const selected = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)
@@ -87,8 +90,8 @@ function makePackages() {
 }
 
 /** The console as it is built, and the browser to open it. */
-function prepareBrowser() {
-  const chromium = prepareChromium()
+async function prepareBrowser() {
+  const chromium = await prepareChromium()
   if (!chromium) {
     process.stderr.write('Chromium is missing: install it, or set TEST_CHROMIUM.\n')
     if (process.env.CI) process.exit(1)

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
-import { ensureInstalled, findBunBinary, root } from './install.mjs'
+import { ensureAllInstalled, findBunBinary, root } from './install.mjs'
 import { runtimeSettings } from './runtime-settings.mjs'
 import { createScratchFolder } from './scratch.mjs'
 import { readArguments } from './test-runner/arguments.mjs'
@@ -13,7 +13,7 @@ import { Display } from './test-runner/display.mjs'
 import { ImportGraph } from './test-runner/imports.mjs'
 import { readTimings, writeMixed, writeShuffled } from './test-runner/order.mjs'
 import { formatTime, Progress } from './test-runner/progress.mjs'
-import { Results } from './test-runner/results.mjs'
+import { findInterruption, Results } from './test-runner/results.mjs'
 import { prepareServices, waitsForProcess } from './test-runner/services.mjs'
 
 const timingsPath = join(root, 'test', 'timings.json')
@@ -29,9 +29,7 @@ process.on('exit', () => {
   for (const end of cleanUps.splice(0).reverse()) end()
 })
 
-ensureInstalled({ dev: true })
-ensureInstalled({ dev: true, folder: 'test/clients' })
-ensureInstalled({ dev: true, folder: 'console' })
+await ensureAllInstalled(['', 'test/clients', 'console'])
 const bun = findBunBinary()
 
 // Several checkers, the default of the compiler, repeat each other's work: twice the CPU in all.
@@ -39,7 +37,9 @@ const tsc = [tool('typescript', 'bin/tsc'), '--noEmit', '--checkers', '1']
 const changed = options.changed === undefined ? null : listChanged(options.changed)
 // What a change does not reach is not checked again; a complete run must not depend on an earlier one.
 const buildInfo = (name) =>
-  changed ? ['--incremental', '--tsBuildInfoFile', join(root, '.cache', `${name}.tsbuildinfo`)] : []
+  changed || options.checksOnly
+    ? ['--incremental', '--tsBuildInfoFile', join(root, '.cache', `${name}.tsbuildinfo`)]
+    : []
 const checks = listChecks()
 
 if (options.checksOnly) process.exit((await runChecks()) ? 0 : 1)
@@ -134,9 +134,25 @@ async function runChecks() {
   return true
 }
 
-/** Runs the tests in several processes, each of which loads a module once for all its files. */
+/** Runs the tests; again what failed after an error that may have been that of another file. */
 async function runTests() {
   const startedAt = Date.now()
+  const first = await runFiles(files, options.updatesTimings)
+  let { outcome } = first
+  const interruption = findInterruption(first.results, outcome)
+  if (interruption) {
+    const { files: suspects, combine } = interruption
+    process.stdout.write(
+      `\n${interruption.first} is the first with an error outside of its tests. Running again what failed since: ${suspects.length} files\n`,
+    )
+    outcome = combine((await runFiles(suspects)).outcome)
+  }
+  printSummary(outcome, first.progress, Date.now() - startedAt)
+  return outcome
+}
+
+/** Runs files in several processes, each of which loads a module once for all its files. */
+async function runFiles(files, updatesTimings = false) {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-run-'))
   const log = join(folder, 'file-times')
   const progress = new Progress(log, files, readTimings(timingsPath))
@@ -144,7 +160,7 @@ async function runTests() {
   const display = new Display(() => progress.describe(results.failed))
   const child = spawn(
     bun,
-    ['--no-env-file', 'test', ...listBunOptions(folder), ...files.map((file) => `./${file}`)],
+    ['--no-env-file', 'test', ...listBunOptions(folder, updatesTimings), ...files.map((file) => `./${file}`)],
     {
       cwd: root,
       env: { ...runtimeSettings, ...process.env, ...variables, TEST_FILE_TIMES: log },
@@ -158,19 +174,33 @@ async function runTests() {
   }
   const timer = setInterval(() => {
     for (const file of progress.read()) results.end(file)
+    endProcessesOf(results.breaks, progress)
     display.update()
   }, 1000)
   const [status] = await once(child, 'close')
   clearInterval(timer)
   progress.read()
   display.clear()
-  const outcome = results.finish(status)
-  printSummary(outcome, progress, Date.now() - startedAt)
-  return outcome
+  return { outcome: results.finish(status), results, progress }
 }
 
-function listBunOptions(folder) {
-  const { seed, pattern, updatesTimings } = options
+/** Ends the processes that files left in an unknown state. Bun starts others for the next files. */
+function endProcessesOf(breaks, progress) {
+  for (const file of breaks) {
+    const pid = progress.processOf(file)
+    if (pid === undefined) continue
+    breaks.delete(file)
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch (error) {
+      // It has ended by itself.
+      if (error.code !== 'ESRCH') throw error
+    }
+  }
+}
+
+function listBunOptions(folder, updatesTimings) {
+  const { seed, pattern } = options
   const list = [
     `--parallel=${workers}`,
     '--no-isolate',

@@ -10,6 +10,7 @@ import {
   UsageError,
   withGateway,
 } from './commands/command.ts'
+import { configurationCommands } from './commands/configuration.ts'
 import { doctorCommand } from './commands/doctor/doctor.ts'
 import { scimCommand, signInCommand } from './commands/identity.ts'
 import { importCommand } from './commands/import.ts'
@@ -20,6 +21,7 @@ import { migrateCommand } from './commands/migrate.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
 import { restartCommand } from './commands/restart.ts'
 import { routingRulesCommand } from './commands/routing-rules.ts'
+import { shadowCommand } from './commands/shadow.ts'
 import { signingKeyCommand } from './commands/signing-key.ts'
 import { ssoCommand } from './commands/sso.ts'
 import { tiersCommand } from './commands/tiers.ts'
@@ -63,6 +65,7 @@ program
   .description('validate the environment variables and headgate.yaml')
   .action(async () => printOutcome(await validateConfig()))
 program.addCommand(doctorCommand(printOutcome))
+for (const command of configurationCommands(printOutcome)) program.addCommand(command)
 program.addCommand(restartCommand(printOutcome))
 program.addCommand(signInCommand(run))
 program.addCommand(keysCommand(run))
@@ -72,6 +75,7 @@ program.addCommand(creditsCommand(run))
 program.addCommand(limitsCommand(run))
 program.addCommand(tiersCommand(run))
 program.addCommand(routingRulesCommand(run))
+program.addCommand(shadowCommand(run))
 program.addCommand(scimCommand(run))
 program.addCommand(ssoCommand(run))
 program.addCommand(signingKeyCommand(run))

@@ -61,6 +61,7 @@ export const ownVariables: readonly string[] = [
   'HEADGATE_INITIAL_CREDITS',
   'HEADGATE_MANAGEMENT_KEY',
   'HEADGATE_SECRET_KEY',
+  'HEADGATE_URL',
   workerVariable,
   'HEADGATE_WORKERS',
 ]

@@ -32,6 +32,7 @@ import { isoNow, RemoteClock } from './platform/time/clock.ts'
 import { moveContents } from './storage/content-packs.ts'
 import { indexContents } from './storage/content-search/index-contents.ts'
 import { deleteExpiredConversations } from './storage/conversations.ts'
+import { trimComparisons } from './storage/shadows/comparison-store.ts'
 import { deleteExpiredResponses } from './storage/stored-responses.ts'
 
 interface Job {
@@ -142,6 +143,7 @@ export const jobs: readonly Job[] = [
   { name: 'contents to the bucket', everyMs: minuteMs, run: moveContents },
   { name: 'content search', everyMs: 2 * minuteMs, run: (gateway) => indexContents(gateway) },
   { name: 'erasures', everyMs: erasureSyncMs, run: runErasures, tables: ['erasures'] },
+  { name: 'comparisons of shadows', everyMs: hourMs, run: trimComparisons },
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
 ]
 

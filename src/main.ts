@@ -58,6 +58,7 @@ import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes, isReady } from './http/system-routes.ts'
 import { createRouting } from './inference/routing/sharing.ts'
+import { MirrorQueue } from './inference/shadow/mirror-queue.ts'
 import { HtmlReader } from './inference/web/html-reader.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './jobs.ts'
 import { createLedger } from './ledger/create-ledger.ts'
@@ -142,7 +143,7 @@ export async function openGateway(
     ...createIdentity({ db, clock, vault, ...sharedState, settings: () => gateway.settings }),
     mailer: new Mailer(),
     ...{ responseCache, semanticVectors: new ByteCache() },
-    backgroundRuns: new BackgroundRuns(),
+    ...{ backgroundRuns: new BackgroundRuns(), mirrors: new MirrorQueue() },
     videoTasks: new TaskPool(maxVideoTasks),
     delivery: { tasks: new TaskPool(maxDeliveryTasks), signal: new WakeSignal(deliveryDelayMs) },
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),

@@ -225,8 +225,12 @@ describe.each(stores)('analytics in $kind, with ClickHouse: $isClickHouse', (sto
   const allMetrics = metrics.map(({ name }) => name)
   const names = [...dimensions.map(({ name }) => name), 'tag:project']
 
+  /** What does not depend on the dimension: each dimension has one of these, and all together have all. */
+  const pickInTurn = <T>(dimension: string, items: readonly T[]) =>
+    items[names.indexOf(dimension) % items.length]
+
   test.each(names)('every metric by %s', async (dimension) => {
-    for (const granularity of [undefined, 'day', 'week', 'month']) {
+    for (const granularity of [undefined, pickInTurn(dimension, ['day', 'week', 'month'])]) {
       const found = await query({ metrics: allMetrics, dimensions: [dimension], granularity, limit: 10_000 })
       const expected = inRange(time_range.start, time_range.end)
       // With a granularity, a result has as many groups as fit with all their buckets.
@@ -270,14 +274,18 @@ describe.each(stores)('analytics in $kind, with ClickHouse: $isClickHouse', (sto
       },
     }
     const list = values[field]!
-    for (const operator of ['eq', 'neq', 'gt', 'gte', 'lt', 'lte'])
+    for (const operator of ['eq', 'neq', pickInTurn(field, ['gt', 'gte', 'lt', 'lte'])])
       await query({
         filters: [{ field, operator, value: list[0] }],
         metrics: ['request_count', 'p90_latency'],
       })
-    for (const operator of ['in', 'not_in'])
-      for (const include_unset of [undefined, true])
-        await query({ filters: [{ field, operator, value: list, include_unset }], dimensions: ['model'] })
+    for (const [operator, choices] of [
+      ['in', [undefined, true]],
+      ['not_in', [true, undefined]],
+    ] as const) {
+      const include_unset = pickInTurn(field, choices)
+      await query({ filters: [{ field, operator, value: list, include_unset }], dimensions: ['model'] })
+    }
   })
 
   test('several filters, over days of which none has a request', async () => {
@@ -413,7 +421,7 @@ function sortRows({ data }: { data: unknown }): unknown {
 test.each(stores.slice(1))('$kind, with ClickHouse: $isClickHouse, answers like SQLite', (store) => {
   const [expected, found] = [answers.get(nameOf(stores[0]!))!, answers.get(nameOf(store))!]
   expect([...found.keys()]).toEqual([...expected.keys()])
-  expect(expected.size).toBeGreaterThan(300)
+  expect(expected.size).toBeGreaterThan(250)
   for (const [name, answer] of expected) {
     if (dependsOnIds.test(name)) continue
     expect([name, sortRows(found.get(name) as never)]).toEqual([name, sortRows(answer as never)])

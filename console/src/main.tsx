@@ -8,11 +8,12 @@ import './theme/markdown.css'
 import { MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
-import { lazy, StrictMode, Suspense } from 'react'
+import { lazy, StrictMode, Suspense, useMemo } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from './app/query-client.ts'
 import { router } from './app/router.tsx'
 import { sessionOptions } from './app/session.tsx'
+import { useDensity } from './theme/density.ts'
 import { cssVariables, theme } from './theme/theme.ts'
 
 // Every screen waits for it.
@@ -20,18 +21,26 @@ void queryClient.prefetchQuery(sessionOptions)
 
 const Notices = lazy(() => import('./app/notices.tsx').then(({ Notices }) => ({ default: Notices })))
 
+function App() {
+  const [density] = useDensity()
+  const resolver = useMemo(() => cssVariables(density), [density])
+  return (
+    <MantineProvider theme={theme} cssVariablesResolver={resolver} defaultColorScheme="auto">
+      <Suspense>
+        <Notices />
+      </Suspense>
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  )
+}
+
 const root = document.getElementById('root')
 if (root) {
   createRoot(root).render(
     <StrictMode>
-      <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
-        <Suspense>
-          <Notices />
-        </Suspense>
-        <QueryClientProvider client={queryClient}>
-          <RouterProvider router={router} />
-        </QueryClientProvider>
-      </MantineProvider>
+      <App />
     </StrictMode>,
   )
 }

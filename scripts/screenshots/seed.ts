@@ -4,7 +4,7 @@ import { flushRequestLog } from '../../src/gateway/request-log.ts'
 import type { TestServer } from '../../test/support/harness.ts'
 import { type TextWireFormat, vendorReplies } from '../../test/support/replies.ts'
 import type { ReceivedRequest, Upstream, UpstreamResponse } from '../../test/support/upstream.ts'
-import { answer, applications, context, people, preset, prompts, workspaces } from './story.ts'
+import { answer, applications, comparison, context, people, preset, prompts, workspaces } from './story.ts'
 
 /** The same numbers at every run. */
 export class Dice {
@@ -71,6 +71,8 @@ export interface Seeded {
   /** Ids of requests to show. */
   failedOver: string
   refused: string
+  /** The id of a comparison. */
+  comparisonId: string
 }
 
 /** Eight days of an organization that exists only here. The clock ends at `until`. */
@@ -88,6 +90,7 @@ export async function seedOrganization(
     clock.advance(hourMs)
     await sendHour(server, keys, dice, hour)
   }
+  const comparisonId = await saveComparison(server, keys[1] ?? '')
   upstream.enqueueFor('/messages', overloaded, overloaded, overloaded)
   const failedOver = await send(server, keys[1] ?? '', {
     ...applications[1],
@@ -106,7 +109,23 @@ export async function seedOrganization(
   clock.freeze(new Date(until).toISOString())
   await flushRequestLog(server.gateway)
   await rollUp({ db: server.gateway.db }, { minRows: 1 })
-  return { failedOver, refused }
+  return { failedOver, refused, comparisonId }
+}
+
+async function saveComparison(server: TestServer, key: string): Promise<string> {
+  const { name, models, prompts, replies, votes } = comparison
+  const sent = replies.flatMap((texts, prompt) => texts.map((text, model) => ({ prompt, model, text })))
+  const complete = await Promise.all(
+    sent.map(async (reply) => {
+      const request = { model: models[reply.model] ?? '', prompt: prompts[reply.prompt] ?? '' }
+      return { ...reply, generation_id: await send(server, key, request) }
+    }),
+  )
+  const body = { name, models, prompts, replies: complete, visibility: 'organization' }
+  const { id } = (await server.call('POST', '/comparisons', { body })).body.data
+  for (const [prompt, model] of votes.entries())
+    await server.call('PUT', `/comparisons/${id}/votes/${prompt}`, { body: { model } })
+  return id
 }
 
 /** Renames the records of the first start: they are older than all that follows, and belong to a person. */

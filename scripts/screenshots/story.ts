@@ -49,6 +49,28 @@ export const context = '\nNote of the carrier: the parcel was sorted in Malmö a
 
 export const answer = 'Your parcel left the warehouse this morning and arrives on Thursday.'
 
+/** Replies of two models to the first prompts, of which the person likes one each. */
+export const comparison = {
+  name: 'Replies about late parcels',
+  models: ['anthropic/claude-sonnet-5.5', 'openai/gpt-5.5'],
+  prompts: prompts.slice(0, 3),
+  replies: [
+    [
+      'I am sorry about the delay. Your parcel left our warehouse on **Monday** and is on its way. You can follow it with the link in your confirmation.',
+      'Your order was sent on Monday. It should arrive soon.',
+    ],
+    [
+      'Customers praise the fit and the fabric, and find the delivery slow.',
+      'Reviewers like how it fits and feels; two of three mention a late delivery.',
+    ],
+    [
+      'The postal code is missing. Norway uses four digits, such as `0150`.',
+      'Almost: add the postal code (four digits) before the city.',
+    ],
+  ],
+  votes: [0, 1, 0],
+}
+
 /** Two versions of it, oldest first. */
 export const preset = {
   slug: 'support-reply',

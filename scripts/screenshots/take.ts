@@ -1,4 +1,5 @@
-// Writes pictures of the console with seeded data to docs/images. Run it with `npm run screenshots`.
+// Writes pictures of the console with seeded data: chosen ones to docs/images, every screen to .cache/screens. Run it
+// with `npm run screenshots`.
 import { mkdirSync } from 'node:fs'
 import type { BrowserContextOptions, Page, Route } from 'playwright-core'
 import { startSession } from '../../src/identity/sessions.ts'
@@ -6,6 +7,7 @@ import { Visitor } from '../../test/browser/visitor.ts'
 import { closeBrowser, TestChromium } from '../../test/support/chromium.ts'
 import { startTestServer, type TestServer } from '../../test/support/harness.ts'
 import { startUpstream } from '../../test/support/upstream.ts'
+import { takeEveryScreen } from './every-screen.ts'
 import { formatSettings, playVendors, seedOrganization } from './seed.ts'
 import { preset, routedRequests } from './story.ts'
 
@@ -32,7 +34,7 @@ playVendors(upstream)
 const server = await startTestServer('sqlite', { settings: formatSettings(upstream.url) })
 const chromium = await TestChromium.open()
 await take(server, chromium, { name: 'get-started', path: '/' })
-const { failedOver, refused } = await seedOrganization(server, upstream, now)
+const { failedOver, refused, comparisonId } = await seedOrganization(server, upstream, now)
 const pictures: Picture[] = [
   { name: 'home', path: '/', height: 1_100 },
   { name: 'requests', path: '/requests' },
@@ -45,11 +47,16 @@ const pictures: Picture[] = [
   { name: 'budgets', path: '/budgets', height: 900, prepare: openBudgets },
   { name: 'preset', path: `/presets/${preset.slug}`, prepare: (page) => scrollTo(page, 'Versions') },
   { name: 'routing', path: '/routing', height: 1_020, prepare: compareRouting },
+  { name: 'comparison', path: `/comparisons/${comparisonId}`, height: 800, prepare: waitForMarkdown },
   { name: 'system', path: '/system', height: 670 },
   { name: 'phone', path: '/requests', view: phone },
 ]
 for (const picture of pictures) await take(server, chromium, picture)
-const problems = await chromium.takeProblems()
+const links = [`/requests/${failedOver}`, `/comparisons/${comparisonId}`]
+const problems = [
+  ...(await takeEveryScreen(server, (view) => arrive(server, chromium, view), links)),
+  ...(await chromium.takeProblems()),
+]
 await closeBrowser()
 await server.stop()
 await upstream.stop()
@@ -61,6 +68,25 @@ async function take(
   browser: TestChromium,
   { name, path, view = wide, height, prepare }: Picture,
 ): Promise<void> {
+  const visitor = await arrive(server, browser, view)
+  if (height) await visitor.page.setViewportSize({ width: view.viewport?.width ?? 1280, height })
+  const { problems } = await visitor.visit(path)
+  if (problems.length > 0) throw new Error(`${path}: ${problems.join(', ')}`)
+  if (prepare) {
+    await prepare(visitor.page)
+    await visitor.settle()
+  }
+  await visitor.page.screenshot({ path: `${folder}/${name}.png` })
+  await visitor.close()
+  process.stdout.write(`${folder}/${name}.png\n`)
+}
+
+/** The owner of the organization, at the time of the pictures. */
+async function arrive(
+  server: TestServer,
+  browser: TestChromium,
+  view: BrowserContextOptions,
+): Promise<Visitor> {
   server.clock.freeze(new Date(now).toISOString())
   const { gateway, own } = server
   const owner = { userId: own.owner.id, method: 'link' as const, ip: null, userAgent: null }
@@ -72,16 +98,7 @@ async function take(
   })
   await visitor.page.clock.setFixedTime(now)
   await visitor.page.route('**/api/v1/system', replaceStart)
-  if (height) await visitor.page.setViewportSize({ width: view.viewport?.width ?? 1280, height })
-  const { problems } = await visitor.visit(path)
-  if (problems.length > 0) throw new Error(`${path}: ${problems.join(', ')}`)
-  if (prepare) {
-    await prepare(visitor.page)
-    await visitor.settle()
-  }
-  await visitor.page.screenshot({ path: `${folder}/${name}.png` })
-  await visitor.close()
-  process.stdout.write(`${folder}/${name}.png\n`)
+  return visitor
 }
 
 /** The keys of the person who has created them. */
@@ -97,6 +114,11 @@ async function replaceStart(route: Route): Promise<void> {
   const { data } = await response.json()
   data.node.started_at = new Date(now - 9 * 24 * 3_600_000).toISOString()
   await route.fulfill({ response, json: { data } })
+}
+
+/** Its code is loaded later. */
+async function waitForMarkdown(page: Page): Promise<void> {
+  await page.locator('main strong').first().waitFor()
 }
 
 async function scrollTo(page: Page, region: string): Promise<void> {

@@ -9,6 +9,7 @@ export class Progress {
   #startedAt = Date.now()
   #started = new Map()
   #took = new Map()
+  #processes = new Map()
   #position = 0
 
   /** `timings`: how many milliseconds files took before. */
@@ -24,8 +25,11 @@ export class Progress {
     const end = text.lastIndexOf('\n') + 1
     const ended = []
     for (const line of text.slice(this.#position, end).split('\n')) {
-      const [, event, at, cpu, file] = /^(start|end) (\d+) (\d+) (.+)$/.exec(line) ?? []
-      if (event === 'start') this.#started.set(file, { at: Number(at), cpu: Number(cpu) })
+      const [, event, at, cpu, pid, file] = /^(start|end) (\d+) (\d+) (\d+) (.+)$/.exec(line) ?? []
+      if (event === 'start') {
+        this.#started.set(file, { at: Number(at), cpu: Number(cpu) })
+        this.#processes.set(file, Number(pid))
+      }
       if (event === 'end') ended.push(this.#end(file, { at: Number(at), cpu: Number(cpu) }))
     }
     this.#position = end
@@ -37,6 +41,11 @@ export class Progress {
     this.#took.set(file, { ms: at - start.at, cpuMs: cpu - start.cpu })
     this.#started.delete(file)
     return file
+  }
+
+  /** The id of the process that ran the file, or runs it. */
+  processOf(file) {
+    return this.#processes.get(file)
   }
 
   get running() {

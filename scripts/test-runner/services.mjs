@@ -9,6 +9,7 @@ import { prepareChromium } from '../chromium.mjs'
 import { findCompiled } from '../compiled.mjs'
 import { findBunBinary, root } from '../install.mjs'
 import { startPostgres } from '../postgres.mjs'
+import { preparePrometheus } from '../prometheus.mjs'
 import { startS3 } from '../s3.mjs'
 import { findPython, preparePython } from '../toolchains.mjs'
 import { startValkey } from '../valkey.mjs'
@@ -55,8 +56,8 @@ const services = [
     module: 'test/support/containers.ts',
     missing:
       'bubblewrap, or the permission to create user namespaces. Without it, the tests of containers are skipped.',
-    prepare: () => {
-      const bwrap = prepareBubblewrap()
+    prepare: async () => {
+      const bwrap = await prepareBubblewrap()
       return bwrap && { TEST_BWRAP: bwrap }
     },
   },
@@ -65,8 +66,10 @@ const services = [
     isProcess: true,
     missing: 'Chromium: install it, or set TEST_CHROMIUM. Without it, the tests in a browser are skipped.',
     prepare: async () => {
-      const chromium = prepareChromium()
-      if (chromium) await run(process.execPath, ['scripts/console.mjs'], 'inherit')
+      const [chromium] = await Promise.all([
+        prepareChromium(),
+        run(process.execPath, ['scripts/console.mjs'], 'inherit'),
+      ])
       return chromium && { TEST_CHROMIUM: chromium }
     },
   },
@@ -76,6 +79,14 @@ const services = [
     prepare: async () => {
       const python = await preparePython(join(root, 'test', 'support'), 'otlp-decoder')
       return python && { TEST_OTLP_PYTHON: python }
+    },
+  },
+  {
+    module: 'test/support/prometheus.ts',
+    missing: 'Prometheus: install it. Without it, queries of dashboards and alerts are not executed.',
+    prepare: () => {
+      const folder = preparePrometheus()
+      return folder && { TEST_PROMETHEUS: folder }
     },
   },
   {

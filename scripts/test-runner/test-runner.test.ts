@@ -19,19 +19,25 @@ interface Outcome {
 
 const load = (name: string) => import(join(import.meta.dir, `${name}.mjs`))
 const { readArguments }: { readArguments(args: string[]): Options } = await load('arguments')
-const { Results, repeatCommand }: ResultsModule = await load('results')
+const { Results, findInterruption, repeatCommand }: ResultsModule = await load('results')
 const { ImportGraph }: GraphModule = await load('imports')
 const { writeMixed, writeShuffled, readTimings }: OrderModule = await load('order')
 const { Progress }: ProgressModule = await load('progress')
 
+interface RunResults {
+  breaks: Set<string>
+  add(chunk: string): void
+  end(file: string): void
+  finish(status: number): Outcome
+}
+interface Interruption {
+  first: string
+  files: string[]
+  combine(second: Outcome): Outcome
+}
 interface ResultsModule {
-  Results: new (
-    show: (text: string) => void,
-  ) => {
-    add(chunk: string): void
-    end(file: string): void
-    finish(status: number): Outcome
-  }
+  Results: new (show: (text: string) => void) => RunResults
+  findInterruption(results: RunResults, outcome: Outcome): Interruption | null
   repeatCommand(file: string, name: string): string
 }
 interface GraphModule {
@@ -60,6 +66,7 @@ interface ProgressModule {
     timings: Record<string, number>,
   ) => {
     read(): string[]
+    processOf(file: string): number | undefined
     describe(failed: number): string
     listSlowest(count: number): [string, { ms: number; cpuMs: number }][]
   }
@@ -131,6 +138,50 @@ error: boom
     expect(shown).toContain('error: expected 1')
     expect(shown).toContain('error: boom')
     expect(shown).not.toContain('a line of a test that works')
+  })
+
+  test('names the file that broke its process, and what failed since runs again', () => {
+    const results = new Results(() => undefined)
+    results.add(`src/a.test.ts:
+(fail) A > fails by itself [1.00ms]
+(pass) A > works
+src/b.test.ts:
+
+# Unhandled error between tests
+error: boom
+src/c.test.ts:
+(fail) C > imports what b left half loaded [1.00ms]
+(pass) C > works
+✗ src/d.test.ts (worker crashed: SIGKILL)
+src/e.test.ts:
+(pass) E > works
+
+ 3 pass
+ 4 fail
+ 1 error
+`)
+    const outcome = results.finish(1)
+    expect([...results.breaks]).toEqual(['src/b.test.ts', 'src/d.test.ts'])
+    const interruption = findInterruption(results, outcome)
+    expect(interruption).toMatchObject({
+      first: 'src/b.test.ts',
+      files: ['src/b.test.ts', 'src/c.test.ts', 'src/d.test.ts'],
+    })
+    // The error remains a failure where all pass now.
+    expect(interruption?.combine({ passed: 9, failed: 0, skipped: 1, files: [] })).toEqual({
+      passed: 11,
+      failed: 2,
+      skipped: 1,
+      files: ['src/b.test.ts', 'src/a.test.ts'],
+    })
+    const second = { passed: 8, failed: 3, skipped: 0, files: ['src/c.test.ts'] }
+    expect(interruption?.combine(second)).toMatchObject({ passed: 10, failed: 4 })
+  })
+
+  test('without such a file leaves nothing to run again', () => {
+    const results = new Results(() => undefined)
+    results.add('src/a.test.ts:\n(fail) A > fails by itself [1.00ms]\n\n 0 pass\n 1 fail\n')
+    expect(findInterruption(results, results.finish(1))).toBeNull()
   })
 
   test('of a run that crashed, or had no test, is a failure', () => {
@@ -229,11 +280,12 @@ test('files that wait are spread among those that compute, the longest of each k
 
 test('progress: files that ended and run, and the slowest', () => {
   const path = join(folder, 'file-times')
-  writeFileSync(path, 'start 1000 10 a.test.ts\nstart 1500 5 b.test.ts\nend 4000 250 a.test.ts\nend 40')
+  writeFileSync(path, 'start 1000 10 7 a.test.ts\nstart 1500 5 8 b.test.ts\nend 4000 250 7 a.test.ts\nend 40')
   const progress = new Progress(path, ['a.test.ts', 'b.test.ts', 'c.test.ts'], {})
   expect(progress.read()).toEqual(['a.test.ts'])
   expect(progress.describe(2)).toBe('1 of 3 files; 2 failed; running b.test.ts')
-  writeFileSync(path, '00 20 b.test.ts\n', { flag: 'a' })
+  expect(['a', 'b', 'c'].map((name) => progress.processOf(`${name}.test.ts`))).toEqual([7, 8, undefined])
+  writeFileSync(path, '00 20 8 b.test.ts\n', { flag: 'a' })
   expect(progress.read()).toEqual(['b.test.ts'])
   expect(progress.listSlowest(1)).toEqual([['a.test.ts', { ms: 3000, cpuMs: 240 }]])
 })

@@ -1,3 +1,4 @@
+import { markManagedRecords } from '../http/managed-records.ts'
 import type { Operation, RawRoute } from '../http/operation.ts'
 import type { RouteGroup } from '../http/routes.ts'
 import addresses from './addresses.json' with { type: 'json' }
@@ -21,6 +22,7 @@ const operationAreas: Areas<Operation> = {
   quote: async () => (await import('./inference/quote/operations.ts')).quoteOperations,
   generations: async () => (await import('./analytics/generations/operations.ts')).generationOperations,
   keys: async () => (await import('./identity/keys/operations.ts')).keyOperations,
+  imports: async () => (await import('./imports/operations.ts')).importOperations,
   'management-keys': async () =>
     (await import('./identity/management-keys/operations.ts')).managementKeyOperations,
   oauth: async () => (await import('./identity/oauth/operations.ts')).oauthOperations,
@@ -56,6 +58,7 @@ const operationAreas: Areas<Operation> = {
   files: async () => (await import('./media/files/operations.ts')).fileOperations,
   containers: async () => (await import('./media/containers/operations.ts')).containerOperations,
   presets: async () => (await import('./inference/presets/operations.ts')).presetOperations,
+  comparisons: async () => (await import('./inference/comparisons/operations.ts')).comparisonOperations,
   models: async () => (await import('./catalog/models/operations.ts')).modelOperations,
   endpoints: async () => (await import('./catalog/endpoints/operations.ts')).endpointOperations,
   providers: async () => (await import('./catalog/providers/operations.ts')).providerOperations,
@@ -63,6 +66,8 @@ const operationAreas: Areas<Operation> = {
   catalog: async () => (await import('./catalog/edits/operations.ts')).catalogOperations,
   modelAliases: async () => (await import('./catalog/aliases/operations.ts')).modelAliasOperations,
   routingRules: async () => (await import('./catalog/routing-rules/operations.ts')).routingRuleOperations,
+  shadows: async () => (await import('./catalog/shadows/operations.ts')).shadowOperations,
+  configuration: async () => (await import('./identity/configuration/operations.ts')).configurationOperations,
   savedViews: async () => (await import('./identity/saved-views/operations.ts')).savedViewOperations,
   images: async () => (await import('./media/images/operations.ts')).imageOperations,
   embeddings: async () => (await import('./media/embeddings/operations.ts')).embeddingOperations,
@@ -85,7 +90,10 @@ const pageAreas: Areas<RawRoute> = {
   scimServer: async () => (await import('./identity/scim/pages.ts')).scimServerPages,
 }
 
-export const operationGroups = groupRoutes(operationAreas, addresses.operations)
+export const operationGroups = groupRoutes(operationAreas, addresses.operations).map((group) => ({
+  ...group,
+  load: async () => (await group.load()).map(markManagedRecords),
+}))
 
 export const pageGroups = groupRoutes(pageAreas, addresses.pages)
 

@@ -125,10 +125,20 @@ const maxFileBytes = 64 * 1024 * 1024
 /** `-` is standard input. */
 export async function readTextFile(path: string): Promise<string> {
   if (path === '-') return Bun.stdin.text()
+  return (await openFile(path)).text()
+}
+
+/** The same, of a file that may not be text. */
+export async function readFileBytes(path: string): Promise<Uint8Array> {
+  if (path === '-') return Bun.stdin.bytes()
+  return (await openFile(path)).bytes()
+}
+
+async function openFile(path: string): Promise<Bun.BunFile> {
   const file = Bun.file(path)
   if (!(await file.exists())) throw new UsageError(`The file ${path} does not exist.`)
   if (file.size > maxFileBytes) throw new UsageError(`The file is larger than ${maxFileBytes / 2 ** 20} MiB.`)
-  return file.text()
+  return file
 }
 
 /** Names come from API clients: control characters could send escape sequences to the terminal. */

@@ -1,9 +1,10 @@
 import { Command } from 'commander'
+import { peers } from '../api/imports/peers.ts'
 import type { CommandRunner } from './command.ts'
-import { importLiteLlmCommand } from './import/litellm/command.ts'
+import { importPeerCommand } from './import/peer.ts'
 
 export function importCommand(run: CommandRunner): Command {
-  return new Command('import')
-    .description('import the configuration of another gateway')
-    .addCommand(importLiteLlmCommand(run))
+  const command = new Command('import').description('import the configuration of another gateway')
+  for (const peer of peers) command.addCommand(importPeerCommand(peer, run))
+  return command
 }

@@ -15,6 +15,13 @@ export interface TracingConfig extends OtlpExporterConfig {
 
 export interface MetricsExportConfig extends OtlpExporterConfig {
   intervalMs: number
+  histograms: 'explicit' | 'exponential'
+}
+
+/** OpenTelemetry's names of the buckets of histograms. */
+const histogramKinds: Record<string, MetricsExportConfig['histograms']> = {
+  explicit_bucket_histogram: 'explicit',
+  base2_exponential_bucket_histogram: 'exponential',
 }
 
 export interface SamplerConfig {
@@ -64,7 +71,17 @@ export function readMetricsExport(
       'OTEL_METRICS_EXPORTER needs OTEL_EXPORTER_OTLP_ENDPOINT, the receiver of the metrics.',
     )
   const intervalMs = readInteger('OTEL_METRIC_EXPORT_INTERVAL', interval, 60_000, [1000, 99_999])
-  return { ...exporter, intervalMs }
+  return { ...exporter, intervalMs, histograms: readHistogramKind(environment) }
+}
+
+const histogramVariable = 'OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION'
+
+function readHistogramKind(environment: Environment): MetricsExportConfig['histograms'] {
+  const name = environment[histogramVariable] || 'explicit_bucket_histogram'
+  const kind = histogramKinds[name.toLowerCase()]
+  if (kind) return kind
+  const names = Object.keys(histogramKinds).join(', ')
+  throw new ConfigError(`${histogramVariable} must be one of ${names}, not "${name}".`)
 }
 
 type Signal = 'TRACES' | 'METRICS'

@@ -41,6 +41,7 @@ import { sha256 } from '../platform/crypto/crypto.ts'
 import { staleMs, withUnavailableError } from '../platform/db/account-revision.ts'
 import type { Db } from '../platform/db/db.ts'
 import { type ActivePreset, findActivePreset } from '../storage/presets.ts'
+import { loadShadows, type Shadow, type ShadowIndex } from '../storage/shadows/shadow.ts'
 
 /** A secret has at most 512 characters. */
 const maxHashes = 10_000
@@ -88,6 +89,8 @@ export interface KeyContext {
   aliases: ModelAliases | null
   /** The routing rules of its workspace and organization; null if there are none. */
   routingRules: WorkspaceRules | null
+  /** The shadows that mirror its requests; null if there are none. */
+  shadows: readonly Shadow[] | null
 }
 
 /** Account data for the hot path, without a query until it changes. A change by this process is visible at once. */
@@ -103,6 +106,7 @@ export class AccountCache {
   readonly #blockedEndUsers: LoadingCache<string, ReadonlySet<string> | null>
   /** The same for routing rules, which are compiled. */
   readonly #routingRules: LoadingCache<string, RoutingRuleIndex | null>
+  readonly #shadows: LoadingCache<string, ShadowIndex | null>
   readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
 
   readonly #revisions: RevisionReader
@@ -135,6 +139,10 @@ export class AccountCache {
     this.#routingRules = new LoadingCache({
       ...cacheOptions,
       load: (organizationId) => withUnavailableError(loadRoutingRules(db, organizationId)),
+    })
+    this.#shadows = new LoadingCache({
+      ...cacheOptions,
+      load: (organizationId) => withUnavailableError(loadShadows(db, organizationId)),
     })
     this.#presets = new LoadingCache({
       ...cacheOptions,
@@ -183,13 +191,15 @@ export class AccountCache {
   async #loadContext(caller: ApiKey): Promise<KeyContext> {
     const key = (await findKeyById(this.#db, caller.id)) ?? caller
     const { organization_id } = key
-    const [limits, blockedEndUsers, rules] = await Promise.all([
+    const [limits, blockedEndUsers, rules, index] = await Promise.all([
       this.#limits.get(organization_id, organization_id),
       this.#blockedEndUsers.get(organization_id, organization_id),
       this.#routingRules.get(organization_id, organization_id),
+      this.#shadows.get(organization_id, organization_id),
     ])
     const routingRules = rules?.forWorkspace(key.workspace_id) ?? null
-    return { ...(await loadKeyContext(this.#db, key, limits)), blockedEndUsers, routingRules }
+    const shadows = index?.forWorkspace(key.workspace_id) ?? null
+    return { ...(await loadKeyContext(this.#db, key, limits)), blockedEndUsers, routingRules, shadows }
   }
 
   findPreset(
@@ -204,7 +214,7 @@ async function loadKeyContext(
   db: Db,
   key: ApiKey,
   index: LimitIndex,
-): Promise<Omit<KeyContext, 'blockedEndUsers' | 'routingRules'>> {
+): Promise<Omit<KeyContext, 'blockedEndUsers' | 'routingRules' | 'shadows'>> {
   const [
     layers,
     credits,

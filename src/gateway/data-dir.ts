@@ -45,10 +45,15 @@ export function tryLockDataDir(dataDir: string): (() => void) | undefined {
   return tryLockFile(join(dataDir, 'headgate.lock'))
 }
 
+/** Undefined while another process has the meters of a SQLite file in memory. */
+export function tryLockDatabase(path: string): (() => void) | undefined {
+  return tryLockFile(`${path}.lock`)
+}
+
 /** One server per SQLite file, wherever it is: the meters in memory are valid only with a single writer. */
 export function lockDatabase(path: string): () => void {
   try {
-    const unlock = tryLockFile(`${path}.lock`)
+    const unlock = tryLockDatabase(path)
     if (unlock) return unlock
   } catch (error) {
     throw new ConfigError(`Cannot open the database: ${messageOf(error)}`)

@@ -25,6 +25,7 @@ import type { OidcProviders } from '../identity/oidc/providers.ts'
 import type { SignInLimiter } from '../identity/sign-in-limiter.ts'
 import type { ProviderRates } from '../inference/rates/provider-rates.ts'
 import type { Routing } from '../inference/routing/routing.ts'
+import type { MirrorQueue } from '../inference/shadow/mirror-queue.ts'
 import type { HedgeBudget } from '../inference/upstream/hedge-budget.ts'
 import type { PromptHistory } from '../inference/upstream/prompt-history.ts'
 import type { HtmlReader } from '../inference/web/html-reader.ts'
@@ -108,6 +109,8 @@ export interface Gateway {
   readonly semanticVectors: ByteCache
   /** Background responses in progress. */
   readonly backgroundRuns: BackgroundRuns
+  /** Requests that are sent again for shadows. */
+  readonly mirrors: MirrorQueue
   /** Polls and downloads of video jobs, and their webhooks. */
   readonly videoTasks: TaskPool
   readonly delivery: DeliveryServices

@@ -5,15 +5,16 @@ import type { Charge } from '../ledger/charge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ReadReplica } from '../platform/db/read-replica.ts'
 import { usdFromNanos } from '../platform/money/money.ts'
+import type { MetricData } from './exposition/metric-data.ts'
+import { contentTypes } from './exposition/negotiate.ts'
+import { renderText } from './exposition/text.ts'
 import type { MetricsExporter } from './metrics-export/metrics-exporter.ts'
 import { ModelMetrics } from './model-metrics/model-metrics.ts'
-import { renderMetrics } from './model-metrics/render.ts'
 import { PolicyMetrics } from './policy-metrics.ts'
 import { createProcessMetrics, processAggregators } from './process-metrics.ts'
 import { RateMetrics } from './rate-metrics.ts'
 import { RequestCounts } from './request-counts.ts'
 import { SystemMetrics } from './system-metrics.ts'
-import type { MetricData } from './worker-protocol.ts'
 
 /** The events that wait for the destinations of one type. */
 interface DeliveryQueue {
@@ -117,6 +118,11 @@ export class Metrics {
   readonly rates = new RateMetrics(this.#registry)
   readonly policies = new PolicyMetrics(this.#registry)
   readonly system = new SystemMetrics(this.#registry)
+
+  constructor() {
+    // From the first scrape on, so that the first one is an increase.
+    for (const outcome of ['settled', 'unrecovered']) this.#interrupted.inc({ outcome }, 0)
+  }
 
   recordRoutingRule(outcome: 'applied' | 'rejected' | 'failed'): void {
     this.#routingRules.inc({ outcome })
@@ -323,14 +329,12 @@ export class Metrics {
     this.#reportedCost.inc({ provider }, usage.reportedCost)
   }
 
+  /** In the text format of Prometheus. */
   async render(): Promise<{ body: string; contentType: string }> {
-    const registry = this.#merge()
-    const counted = await renderMetrics([...this.http.collect(), ...(await this.models.collect())])
-    const body = counted + (await registry.metrics())
-    return { body, contentType: registry.contentType }
+    return { body: await renderText(await this.collect()), contentType: contentTypes.text }
   }
 
-  /** The same as data, to be combined with those of other workers: each gauge says how. */
+  /** As data, which can be combined with those of other workers: each gauge says how. */
   async collect(): Promise<MetricData[]> {
     const metrics = (await this.#merge().getMetricsAsJSON()) as unknown as MetricData[]
     for (const metric of metrics) metric.aggregator = processAggregators[metric.name] ?? metric.aggregator

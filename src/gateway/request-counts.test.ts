@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { renderMetrics } from './model-metrics/render.ts'
+import { renderText } from './exposition/text.ts'
 import { RequestCounts } from './request-counts.ts'
 
 test('Requests are counted by operation and status, and their durations in cumulative buckets', async () => {
@@ -8,7 +8,7 @@ test('Requests are counted by operation and status, and their durations in cumul
   counts.record('createChatCompletion', 200, 0.0011)
   counts.record('createChatCompletion', 429, 60)
   counts.record('listKeys', 200, 0.2)
-  const lines = (await renderMetrics(counts.collect())).split('\n')
+  const lines = (await renderText(counts.collect())).split('\n')
   expect(lines).toContain('headgate_http_requests_total{operation="createChatCompletion",status="200"} 2')
   expect(lines).toContain('headgate_http_requests_total{operation="createChatCompletion",status="429"} 1')
   expect(lines).toContain('headgate_http_requests_total{operation="listKeys",status="200"} 1')

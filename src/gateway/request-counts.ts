@@ -1,4 +1,4 @@
-import type { MetricData } from './worker-protocol.ts'
+import type { MetricData } from './exposition/metric-data.ts'
 
 /** The upper bounds of the histogram, in seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60, 120, 300, 600]

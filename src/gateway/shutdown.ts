@@ -66,6 +66,7 @@ export async function shutDown(
   await Promise.all([
     server.stop(),
     gateway.backgroundRuns.drain(drain),
+    gateway.mirrors.close(drain),
     gateway.videoTasks.close(),
     endDeliveries(gateway),
   ])

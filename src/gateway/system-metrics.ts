@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { HealthRegistry } from '../catalog/health/health-registry.ts'
 import { listWorkspaceNames } from '../identity/workspaces.ts'
+import { sumHolds } from '../ledger/hold-totals.ts'
 import { build } from '../platform/build.ts'
 import { type Db, writeProbe } from '../platform/db/db.ts'
 import { type Clock, isoNow, RemoteClock } from '../platform/time/clock.ts'
@@ -13,6 +14,7 @@ import type { ModelMetrics } from './model-metrics/model-metrics.ts'
 const probeTimeoutMs = 2000
 /** Metrics that are read together share a probe. */
 const probeTtlMs = 500
+const nanosPerUsd = 1e9
 
 /** What is measured of a gateway. */
 interface SystemParts {
@@ -88,6 +90,7 @@ export class SystemMetrics {
   register(gateway: SystemParts): void {
     this.#registerProcess(gateway)
     this.#registerDatabase(gateway)
+    this.#registerHolds(gateway)
     this.#registerDisk(gateway)
     this.#registerRestrictions(gateway)
     this.#registerWorkspaces(gateway)
@@ -141,6 +144,27 @@ export class SystemMetrics {
       'max',
       async (gauge) => gauge.set((await probe()) ?? Number.NaN),
     )
+  }
+
+  /** A database that does not answer has no series. */
+  #registerHolds({ db }: SystemParts): void {
+    let recent: { at: number; totals: ReturnType<typeof readHolds> } | null = null
+    const read = () => {
+      const now = performance.now()
+      if (!recent || now - recent.at > probeTtlMs) recent = { at: now, totals: readHolds(db) }
+      return recent.totals
+    }
+    const help = 'Holds of requests in the database, of all nodes: requests in progress or interrupted.'
+    this.#addGauge('headgate_ledger_holds', help, 'max', async (gauge) => {
+      gauge.reset()
+      const totals = await read()
+      if (totals) gauge.set(totals.count)
+    })
+    this.#addGauge('headgate_ledger_held_usd', 'Amount of these holds.', 'max', async (gauge) => {
+      gauge.reset()
+      const totals = await read()
+      if (totals) gauge.set(Number(totals.amountNanos) / nanosPerUsd)
+    })
   }
 
   #registerDisk({ config: { dataDir } }: SystemParts): void {
@@ -222,6 +246,14 @@ async function probeDatabase(db: Db, clock: Clock): Promise<number | null> {
   try {
     await withDeadline(probeTimeoutMs, writeProbe(db, isoNow(clock)), () => new Error('late'))
     return (performance.now() - startedAt) / 1000
+  } catch {
+    return null
+  }
+}
+
+async function readHolds(db: Db): Promise<Awaited<ReturnType<typeof sumHolds>> | null> {
+  try {
+    return await withDeadline(probeTimeoutMs, sumHolds(db), () => new Error('late'))
   } catch {
     return null
   }

@@ -4,6 +4,7 @@ import type { WorkersConfig } from '../config/workers.ts'
 import { ConfigError } from '../config.ts'
 import { replaceListener } from '../platform/process/listening-socket.ts'
 import { Peer } from '../platform/process/peer.ts'
+import type { MetricData } from './exposition/metric-data.ts'
 import type { Readiness, StopKind, SupervisorCalls, WorkerCalls, WorkerStatus } from './worker-protocol.ts'
 
 /** The descriptor of the listening socket that a worker inherits. */
@@ -82,8 +83,9 @@ export class WorkerLink {
     return this.#supervisor.call('describeWorkers', reportTimeoutMs)
   }
 
-  renderMetrics(): Promise<{ body: string; contentType: string }> {
-    return this.#supervisor.call('renderMetrics', reportTimeoutMs)
+  /** Of all workers. */
+  readMetrics(): Promise<MetricData[]> {
+    return this.#supervisor.call('readMetrics', reportTimeoutMs)
   }
 }
 

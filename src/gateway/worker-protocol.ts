@@ -1,14 +1,5 @@
 import type { ClusterHost } from '../cluster/host.ts'
-
-/** A metric in the form of prom-client's `getMetricsAsJSON`. */
-export interface MetricData {
-  name: string
-  help: string
-  type: unknown
-  /** How the values of several processes become one. */
-  aggregator: string
-  values: { value: number; labels: Record<string, string | number>; metricName?: string }[]
-}
+import type { MetricData } from './exposition/metric-data.ts'
 
 export type WorkerState = 'starting' | 'running' | 'draining' | 'stopped'
 
@@ -37,8 +28,8 @@ export interface SupervisorCalls extends ClusterHost {
   describeWorkers(): WorkerStatus[]
   /** Of all workers together. */
   readReadiness(): Promise<Readiness>
-  /** The metrics of all workers, in the text format of Prometheus. */
-  renderMetrics(): Promise<{ body: string; contentType: string }>
+  /** Of all workers together. */
+  readMetrics(): Promise<MetricData[]>
 }
 
 /** What a worker offers. */

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { renderMetrics } from '../gateway/exposition/render.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Readiness } from '../gateway/worker-protocol.ts'
 import { build, runtime } from '../platform/build.ts'
@@ -30,9 +31,9 @@ export function buildSystemRoutes(): RawRoute[] {
       return readiness === 'ready' ? Response.json({ status: 'ready' }) : refuseReadiness(readiness)
     }),
     getRoute('/status', async (gateway) => Response.json(await buildStatus(gateway))),
-    getRoute('/metrics', async (gateway) => {
-      const { body, contentType } = await (gateway.worker?.renderMetrics() ?? gateway.metrics.render())
-      return new Response(body, { headers: { 'content-type': contentType } })
+    getRoute('/metrics', async (gateway, request) => {
+      const metrics = await (gateway.worker?.readMetrics() ?? gateway.metrics.collect())
+      return renderMetrics(metrics, request.headers.get('accept'))
     }),
     getRoute('/openapi.json', async (_, request) => sendOpenApi(request)),
   ]

@@ -45,6 +45,7 @@ export const recordCeilings = {
   notification_rules: perOrganization(100, 'notification rules', 'notification_rules'),
   model_aliases: perOrganization(1000, 'model aliases', 'model_aliases'),
   routing_rules: perOrganization(100, 'routing rules', 'routing_rules'),
+  shadows: perOrganization(50, 'shadows', 'shadows'),
   saved_views: {
     defaultMax: 200,
     noun: 'saved views',
@@ -56,6 +57,18 @@ export const recordCeilings = {
     ...perOrganization(1000, 'shared views', 'saved_views'),
     except: { column: 'visibility', value: 'private' },
   },
+  comparisons: {
+    defaultMax: 100,
+    noun: 'comparisons',
+    owner: 'member or key',
+    table: 'comparisons',
+    column: 'creator',
+  },
+  shared_comparisons: {
+    ...perOrganization(1000, 'shared comparisons', 'comparisons'),
+    except: { column: 'visibility', value: 'private' },
+  },
+  managed_records: perOrganization(50_000, 'managed records', 'managed_records'),
   byok_keys: { ...perWorkspace(1000, 'BYOK keys', 'byok_keys'), hasSoftDelete: true },
   files: perWorkspace(10_000, 'files', 'files'),
   conversations: perWorkspace(50_000, 'conversations', 'conversations'),

@@ -10,7 +10,7 @@ import { type Clock, isoNow } from '../platform/time/clock.ts'
 import { removeFromKeyLists } from './key-lists.ts'
 import { tryLockMember } from './members.ts'
 import type { Permission } from './permissions/permissions.ts'
-import { deletePrivateViews } from './saved-views.ts'
+import { deletePrivateRecords } from './shared-records.ts'
 import { tryLockWorkspace } from './workspaces.ts'
 
 export type ApiKey = Selectable<ApiKeyTable>
@@ -324,7 +324,7 @@ export async function deleteKey(tx: Db, clock: Clock, key: ApiKey): Promise<bool
   if (key.kind === 'inference') await tryLockWorkspace(tx, key.organization_id, key.workspace_id)
   const { numDeletedRows } = await tx.deleteFrom('api_keys').where('id', '=', key.id).executeTakeFirst()
   if (key.kind === 'inference') await removeFromKeyLists(tx, clock, key)
-  else await deletePrivateViews(tx, `key ${key.id}`)
+  else await deletePrivateRecords(tx, `key ${key.id}`)
   return numDeletedRows > 0n
 }
 

@@ -8,9 +8,9 @@ import { revokeInvitationsBy } from './invitations.ts'
 import { disableKeys, disableSuspendedKeys, setKeysSuspended } from './keys.ts'
 import { createMember, joinWorkspace, type Member, requireMember } from './members.ts'
 import { insertDefaultRules } from './notification-rules.ts'
-import { deletePrivateViews } from './saved-views.ts'
 import { applyGrants, applyRoles, splitIntoChunks } from './scim-grants.ts'
 import { deleteSignInCredentials } from './sessions.ts'
+import { deletePrivateRecords } from './shared-records.ts'
 import { isSsoEnforced } from './sign-in-rules.ts'
 import { assertAnotherBreakGlass } from './sso-policy.ts'
 import { endOwnSessions } from './sso-sessions.ts'
@@ -171,7 +171,7 @@ export async function removeMember(
   await deleteSignInCredentials(tx, id)
   await tx.deleteFrom('role_assignments').where('user_id', '=', id).execute()
   await tx.deleteFrom('members').where('id', '=', id).execute()
-  await deletePrivateViews(tx, `member ${id}`)
+  await deletePrivateRecords(tx, `member ${id}`)
   const disabled_keys = await disableKeys(tx, clock, { creatorUserId: id })
   const revoked_invitations = await revokeInvitationsBy(tx, clock, id)
   // Management keys belong to the organization and stay; records they create from now on have no creator.

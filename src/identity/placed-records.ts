@@ -5,7 +5,7 @@ import { gatewayError } from '../platform/errors/gateway-error.ts'
 import { assertWithinScope, type Scope } from './permissions/grant.ts'
 
 /** Records of an organization that may belong to one of its workspaces. */
-type PlacedTable = 'model_aliases' | 'routing_rules'
+type PlacedTable = 'model_aliases' | 'routing_rules' | 'shadows'
 
 /** A request that names a record by its id. */
 interface RecordRequest {

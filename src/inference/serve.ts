@@ -1,6 +1,7 @@
 import type { Gateway } from '../gateway/gateway.ts'
 import { yieldToEventLoop } from '../platform/time/time-slicer.ts'
 import { withSpan } from '../platform/tracing/span-recorder.ts'
+import type { Shadow } from '../storage/shadows/shadow.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
 import { recordReply } from './cache/record-reply.ts'
 import { lookupCache, resolveCacheKey } from './cache/response-cache.ts'
@@ -24,6 +25,7 @@ import type {
 import { parseRequest } from './request/parse.ts'
 import { assertNotRejected } from './request/routing-rules.ts'
 import { rejectRequest } from './settle/reject.ts'
+import { watchRequest } from './shadow/watch.ts'
 import { guardRequest } from './stages/guard.ts'
 import { replyStreamed } from './text/reply-streamed.ts'
 import { replyWhole } from './text/reply-whole.ts'
@@ -33,7 +35,28 @@ import type { NestedRequests } from './tools/tool.ts'
 /** A request for text: parse, guard, prepare plugins and tools, route, look up, admit, dispatch, settle, reply. */
 export async function handleInference(gateway: Gateway, incoming: IncomingRequest): Promise<Response> {
   const parsed = await parseRequest(gateway, incoming)
-  return serveRequest(gateway, parsed, textStages)
+  const { shadows } = parsed.keyContext
+  return shadows && !parsed.isNested
+    ? serveWatched(gateway, incoming, parsed, shadows)
+    : serveRequest(gateway, parsed, textStages)
+}
+
+/** Serves a request that shadows may mirror once it is answered. */
+async function serveWatched(
+  gateway: Gateway,
+  incoming: IncomingRequest,
+  parsed: Unguarded<InferenceRequest>,
+  shadows: readonly Shadow[],
+): Promise<Response> {
+  const watched = watchRequest(gateway, incoming, parsed, { shadows, handle: handleInference })
+  try {
+    const response = await serveRequest(gateway, parsed, textStages)
+    if (response.headers.get('x-service-cache-status') === 'HIT') watched?.release('cached')
+    return response
+  } catch (error) {
+    watched?.release('rejected')
+    throw error
+  }
 }
 
 /** The stages that differ between requests for text and for other tasks. */

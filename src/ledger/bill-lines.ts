@@ -24,6 +24,10 @@ export const lineRecord = z
     tokens_completion: z.int().nullable(),
     cost: z.number().describe('In USD.'),
     duration: z.int().describe('In milliseconds.'),
+    started: z
+      .int()
+      .nullable()
+      .describe('Milliseconds from the arrival of the request; null if it is not recorded.'),
     generation_id: z.string().nullable().describe('The generation in which a nested request is charged.'),
   })
   .meta({ id: 'BillLine' })
@@ -34,6 +38,7 @@ export function toLineRecord(row: LineRow): z.input<typeof lineRecord> {
     ...{ kind, name, provider, quantity, tokens_prompt, tokens_completion },
     cost: usdFromNanos(row.cost_nanos),
     duration: row.duration_ms,
+    started: row.started_ms,
     generation_id: row.nested_id,
   }
 }
@@ -70,7 +75,7 @@ export async function addNestedLine(db: Db, { outerId, line }: NestedLine): Prom
 }
 
 function toRow(generationId: string, position: number, line: BillLine): LineRow {
-  const { kind, name, provider, quantity, usage, cost, durationMs, nestedId } = line
+  const { kind, name, provider, quantity, usage, cost, durationMs, startedMs, nestedId } = line
   return {
     generation_id: generationId,
     position,
@@ -82,6 +87,7 @@ function toRow(generationId: string, position: number, line: BillLine): LineRow 
     tokens_completion: usage && countCompletionTokens(usage),
     cost_nanos: cost,
     duration_ms: Math.round(durationMs),
+    started_ms: startedMs === undefined ? null : Math.round(startedMs),
     nested_id: nestedId,
   }
 }

@@ -14,6 +14,8 @@ export interface BillLine {
   usage: Usage | null
   cost: bigint
   durationMs: number
+  /** Milliseconds from the arrival of the request; absent if it is not recorded. */
+  startedMs?: number
   /** The request with a record of its own. */
   nestedId: string | null
 }

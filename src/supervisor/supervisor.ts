@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { SharedMemory } from '../cluster/memory.ts'
 import { type Config, ConfigError } from '../config.ts'
+import type { MetricData } from '../gateway/exposition/metric-data.ts'
 import type { Readiness, WorkerStatus } from '../gateway/worker-protocol.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 import { WorkerProcess } from './worker-process.ts'
@@ -124,12 +125,12 @@ export class Supervisor {
     return answers.length > 0 && answers.every(Boolean) ? 'ready' : 'not_ready'
   }
 
-  async renderMetrics(): Promise<{ body: string; contentType: string }> {
+  async readMetrics(): Promise<MetricData[]> {
     const processes = this.#slots.flatMap(({ process }) => process ?? [])
     await Promise.all(processes.map((process) => process.readMetrics()))
     // Of those that have not ended meanwhile: the counts of others are retained.
     const current = this.#slots.flatMap(({ process }) => (process ? [process.metrics] : []))
-    return this.#metrics.render(this.describeWorkers(), current)
+    return this.#metrics.combine(this.describeWorkers(), current)
   }
 
   async #startFirstTime(slot: Slot): Promise<string> {
@@ -149,7 +150,7 @@ export class Supervisor {
       reports: {
         describeWorkers: () => this.describeWorkers(),
         readReadiness: () => this.readReadiness(),
-        renderMetrics: () => this.renderMetrics(),
+        readMetrics: () => this.readMetrics(),
       },
     })
     slot.process = worker

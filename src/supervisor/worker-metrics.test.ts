@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Endpoint } from '../catalog/model.ts'
+import type { MetricData } from '../gateway/exposition/metric-data.ts'
+import { renderText } from '../gateway/exposition/text.ts'
 import { Metrics } from '../gateway/metrics.ts'
 import type { WorkerStatus } from '../gateway/worker-protocol.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
@@ -37,7 +39,7 @@ test('counters and histograms are added up, and each gauge is combined by its ru
   ] as const)
     metrics.setDeliveryQueues(new Map([['webhook', { depth, oldestSeconds: depth }]]))
   const all = new WorkerMetrics()
-  const { body, contentType } = await all.render(workers, [await a.collect(), await b.collect()])
+  const body = await renderText(await all.combine(workers, [await a.collect(), await b.collect()]))
   const values = parse(body)
   expect(Object.fromEntries(values)).toMatchObject({
     'headgate_http_requests_total{operation="chat",status="200"}': 2,
@@ -58,7 +60,6 @@ test('counters and histograms are added up, and each gauge is combined by its ru
   // The same metrics with the same descriptions as one process has.
   const describe = (text: string) => text.split('\n').filter((line) => /^# (HELP|TYPE)/.test(line))
   const own = await a.render()
-  expect(contentType).toBe(own.contentType)
   expect(describe(body)).toEqual(expect.arrayContaining(describe(own.body)))
 })
 
@@ -69,10 +70,46 @@ test('the counts of a worker that has ended remain, without its gauges', async (
   const all = new WorkerMetrics()
   all.retain(await ended.collect())
   all.retain(await ended.collect())
-  const values = parse((await all.render(workers, [await next.collect()])).body)
+  const values = parse(await renderText(await all.combine(workers, [await next.collect()])))
   expect(values.get('headgate_http_requests_total{operation="chat",status="200"}')).toBe(3)
   expect(values.get('headgate_http_request_seconds_count{operation="chat"}')).toBe(3)
   expect([values.get('headgate_ledger_up'), values.get('headgate_ledger_waiting')]).toEqual([1, 0])
-  const counts = parse((await all.render(workers, [])).body)
+  const counts = parse(await renderText(await all.combine(workers, [])))
   expect(counts.get('headgate_http_requests_total{operation="chat",status="200"}')).toBe(2)
+})
+
+test('exponential buckets are added up, and the last exemplar of a bucket remains', async () => {
+  const histogram = (offset: number, counts: number[], at: number): MetricData => ({
+    name: 'headgate_request_duration_seconds',
+    help: '',
+    type: 'histogram',
+    aggregator: 'sum',
+    values: [
+      {
+        metricName: 'headgate_request_duration_seconds_bucket',
+        labels: { le: '+Inf', model: 'm' },
+        value: counts.length,
+        exemplar: { traceId: `${at}`, spanId: '', value: 1, at },
+      },
+    ],
+    native: [
+      {
+        labels: { model: 'm' },
+        schema: 3,
+        zeroThreshold: 0.001,
+        zeroCount: 1,
+        offset,
+        counts,
+        sum: 2,
+        count: 4,
+      },
+    ],
+  })
+  const all = new WorkerMetrics()
+  all.retain([histogram(-4, [], 1)])
+  const [metric] = await all.combine(workers, [[histogram(-3, [1, 2], 3)], [histogram(1, [4], 2)]])
+  expect(metric?.native).toMatchObject([
+    { offset: -3, counts: [1, 2, 0, 0, 4], zeroCount: 3, sum: 6, count: 12 },
+  ])
+  expect(metric?.values).toMatchObject([{ value: 3, exemplar: { at: 3 } }])
 })

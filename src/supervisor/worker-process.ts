@@ -2,13 +2,8 @@ import { createClusterHost } from '../cluster/host.ts'
 import type { SharedMemory } from '../cluster/memory.ts'
 import { workerVariable } from '../config/workers.ts'
 import { type Config, readVariables } from '../config.ts'
-import type {
-  MetricData,
-  StopKind,
-  SupervisorCalls,
-  WorkerCalls,
-  WorkerState,
-} from '../gateway/worker-protocol.ts'
+import type { MetricData } from '../gateway/exposition/metric-data.ts'
+import type { StopKind, SupervisorCalls, WorkerCalls, WorkerState } from '../gateway/worker-protocol.ts'
 import { Peer } from '../platform/process/peer.ts'
 
 /** A worker that takes longer to say something about itself is busy or frozen. */
@@ -20,7 +15,7 @@ interface WorkerOptions {
   socket: { fd: number; port: number }
   memory: SharedMemory
   /** What the worker may ask about all of them. */
-  reports: Pick<SupervisorCalls, 'describeWorkers' | 'readReadiness' | 'renderMetrics'>
+  reports: Pick<SupervisorCalls, 'describeWorkers' | 'readReadiness' | 'readMetrics'>
 }
 
 /** One worker from its start to its end. */

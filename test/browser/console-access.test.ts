@@ -165,7 +165,7 @@ describeInChromium('Access in the console', (chromium) => {
     await heading(page, hostileName).waitFor()
     await page.getByRole('button', { name: 'Add pattern' }).click()
     await page.getByLabel('Regular expression').fill('PROJ-[0-9]+')
-    await page.getByLabel('A message to the model').fill('<b>PROJ-42</b>')
+    await page.getByLabel('Message', { exact: true }).fill('<b>PROJ-42</b>')
     await page.locator('mark', { hasText: /^PROJ-42$/ }).waitFor()
     await page.getByRole('combobox', { name: 'Allowed models' }).fill('sandbox/echo')
     await page.getByRole('combobox', { name: 'Allowed models' }).press('Enter')

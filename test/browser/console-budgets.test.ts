@@ -92,7 +92,7 @@ describeInChromium('Budgets in the console', (chromium) => {
     expect(await page.locator('img').count()).toBe(0)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phone.viewport.width)
 
-    await row.getByRole('link', { name: hostileName }).click()
+    await row.getByRole('link', { name: hostileName, exact: true }).click()
     await page
       .getByText(/^A request is refused first by the limit of the key \(in total\): \$0\.00\d+ left\.$/)
       .waitFor()
@@ -126,8 +126,8 @@ describeInChromium('Budgets in the console', (chromium) => {
     await person.open('/playground?model=sandbox/echo')
     await page.getByRole('combobox', { name: 'Workspace' }).click()
     await page.getByRole('option', { name: 'Research' }).click()
-    await page.getByText('The workspace Research is charged.').waitFor()
-    await page.getByRole('textbox', { name: 'Your message' }).fill('Hello')
+    await page.getByText('Requests are charged to the workspace Research.').waitFor()
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hello')
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     await page
       .getByText(/first token/i)

@@ -77,7 +77,7 @@ describeInChromium('A newcomer in the console', (chromium) => {
     await expectHarmless(page)
 
     await person.open('/playground?model=sandbox/echo')
-    await page.getByRole('textbox', { name: 'Your message' }).fill(prompt)
+    await page.getByRole('textbox', { name: 'Message' }).fill(prompt)
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     await page.getByText('<svg onload=alert(3)>').nth(1).waitFor()
     await expectHarmless(page)

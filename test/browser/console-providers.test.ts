@@ -5,8 +5,13 @@ import { describeInChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { Person } from './person.ts'
+import { inspectWithAxe } from './visitor.ts'
 
 const hostileName = '<img src=x onerror=alert(1)> account'
+const answer = ({ headers }: { headers: Record<string, string> }) =>
+  headers.authorization?.includes('wrong')
+    ? { status: 401, json: { error: { message: `No such key: ${headers.authorization}` } } }
+    : { json: { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }], usage: {} } }
 const phone = { viewport: { width: 390, height: 844 } }
 
 describeInChromium('Providers in the console', (chromium) => {
@@ -14,11 +19,7 @@ describeInChromium('Providers in the console', (chromium) => {
   let upstream: Upstream
   beforeAll(async () => {
     upstream = await startUpstream()
-    upstream.setDefault(({ headers }) =>
-      headers.authorization?.includes('wrong')
-        ? { status: 401, json: { error: { message: `No such key: ${headers.authorization}` } } }
-        : { json: { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }], usage: {} } },
-    )
+    upstream.setDefault(answer)
     server = await startTestServer('sqlite', { settings: settingsFor(upstream.url) })
   })
   afterAll(async () => {
@@ -39,6 +40,80 @@ describeInChromium('Providers in the console', (chromium) => {
     await page.getByRole('button', { name: 'Add the key' }).click()
     await page.getByRole('listitem', { name }).waitFor()
   }
+
+  test('a provider is added from the gallery, and a server that needs a key, without findings of axe', async () => {
+    const person = await arrive()
+    const { page } = person
+    const dialog = page.getByRole('dialog')
+    await person.open('/providers#add')
+    await dialog.getByRole('button', { name: 'Other OpenAI-compatible server' }).waitFor()
+    expect(await inspectWithAxe(page)).toEqual([])
+    await dialog.getByRole('textbox', { name: 'Search providers' }).fill('groq')
+    await dialog
+      .getByRole('button', { name: 'Other OpenAI-compatible server' })
+      .waitFor({ state: 'detached' })
+    await dialog.getByRole('button', { name: 'Groq' }).click()
+    await dialog.getByRole('textbox', { name: 'API key' }).fill('gsk-0123456789')
+    await dialog.getByText('Used for the requests of every organization').waitFor()
+    expect(await inspectWithAxe(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.waitForURL((url) => url.pathname === '/providers/groq')
+    const { data } = (await server.call('GET', '/catalogue/providers/groq')).body
+    expect(data).toMatchObject({ enabled: true, edit: { fields: { api_key: '********' } } })
+    await server.call('DELETE', '/catalogue/providers/groq')
+
+    const list = ({ headers }: { headers: Record<string, string> }) =>
+      headers.authorization === 'Bearer team-key'
+        ? { json: { object: 'list', data: [{ id: 'small' }, { id: 'large' }] } }
+        : { status: 401, json: { error: { message: 'A key is needed.' } } }
+    upstream.enqueueFor('/models', list, list, list)
+    await person.open('/providers#add')
+    await dialog.getByRole('button', { name: 'Other OpenAI-compatible server' }).click()
+    await page.keyboard.type(`${upstream.url}/v1`)
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Acme')
+    await dialog.getByText('Slug: acme-2').waitFor()
+    await dialog.getByRole('button', { name: 'Test', exact: true }).click()
+    await dialog.getByText('Credential refused (401)').waitFor()
+    await dialog.getByRole('button', { name: 'Add without models' }).waitFor()
+    await dialog.getByRole('textbox', { name: 'API key' }).fill('team-key')
+    await dialog.getByRole('button', { name: 'Test', exact: true }).click()
+    await dialog.getByRole('checkbox', { name: 'large' }).uncheck()
+    expect(await inspectWithAxe(page)).toEqual([])
+    await dialog.getByLabel('Input price of small').fill('much')
+    expect(await dialog.getByRole('button', { name: 'Add with 1 model' }).isDisabled()).toBe(true)
+    await dialog.getByLabel('Input price of small').fill('')
+    await dialog.getByRole('button', { name: 'Add with 1 model' }).click()
+    await page.waitForURL((url) => url.pathname === '/providers/acme-2')
+    const models = (await server.call('GET', '/catalogue/providers/acme-2/models')).status
+    expect(models).toBe(200)
+    const { in_force: model } = (await server.call('GET', '/catalogue/models/acme-2/small')).body.data
+    expect(model.endpoints[0].pricing).toMatchObject({ prompt: '0', completion: '0' })
+    expect((await server.call('GET', '/catalogue/models/acme-2/large')).status).toBe(404)
+    await server.call('DELETE', '/catalogue/models/acme-2/small')
+    await server.call('DELETE', '/catalogue/providers/acme-2')
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('the errors of the last hour are on the screen of the provider, in its words', async () => {
+    upstream.setDefault({ status: 500, json: { error: { message: 'Out of memory' } } })
+    await server.call('PATCH', '/workspaces/default', { body: { is_observability_io_logging_enabled: true } })
+    const reply = await server.call('POST', '/chat/completions', {
+      key: server.own.inferenceKey,
+      body: { model: 'acme/small', messages: [{ role: 'user', content: 'Hello' }] },
+    })
+    expect(reply.status).toBe(502)
+    upstream.setDefault(answer)
+    const { page } = await openProvider()
+    const errors = page.getByRole('region', { name: 'Errors of the last hour' })
+    await errors.getByText('Out of memory').first().waitFor()
+    await errors
+      .getByRole('row', { name: /Out of memory/ })
+      .getByRole('link')
+      .click()
+    await page.getByText(/^Failed: /).waitFor()
+    server.gateway.routing.health.forget('acme/small acme')
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
 
   test('a key is tested before it is saved, ordered by drag and by keyboard, and deleted by name', async () => {
     const { page, open } = await openProvider()

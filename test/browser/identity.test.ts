@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { describeInChromium, siteOf } from '../support/chromium.ts'
-import { describeOnEachDatabase, type Tenant } from '../support/harness.ts'
+import { describeOnSqlite, type Tenant } from '../support/harness.ts'
 import { startOidcProvider, type TestProvider } from '../support/oidc-provider.ts'
 import { buildPatchBody, connectIdentityProvider, type IdentityProvider } from '../support/scim.ts'
 import { connectProvider } from '../support/sso.ts'
@@ -20,7 +20,7 @@ const noSuchWorkspace = 'x-headgate-workspace: the caller cannot access that wor
 type DirectoryUser = Awaited<ReturnType<IdentityProvider['createUser']>>
 
 describeInChromium('Identity', (chromium) => {
-  describeOnEachDatabase('in a browser', (server) => {
+  describeOnSqlite('in a browser', (server) => {
     let acme: TestProvider
     let globex: TestProvider
     let issuer: TokenIssuer

@@ -115,7 +115,7 @@ describeInChromium('Behind a proxy that adds a path prefix', (chromium) => {
     await owner.getByRole('button', { name: 'Sign in' }).click()
     await owner.waitForURL(`${site}/`)
     await owner.goto(`${site}/playground`)
-    await owner.getByLabel('Your message').fill('Why is the sky blue?')
+    await owner.getByLabel('Message', { exact: true }).fill('Why is the sky blue?')
     await owner.getByRole('button', { name: 'Share' }).click()
     const shared = (await owner.locator('pre', { hasText: '/playground#' }).textContent()) ?? ''
     expect(shared).toStartWith(`${site}/playground#`)

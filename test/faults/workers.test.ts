@@ -93,6 +93,25 @@ describe.if(canRun)('several workers on one port', () => {
     expect(data.warnings.map(({ code }: { code: string }) => code)).not.toContain('limits_per_node')
   })
 
+  test('each worker has the metrics of all in the format that is asked for', async () => {
+    const key = await createKey()
+    for (let count = 0; count < 10; count++)
+      expect((await call('POST', '/api/v1/chat/completions', chat, key)).status).toBe(200)
+    const countOf = (text: string) =>
+      Number(/^headgate_request_duration_seconds_count\{.*model="sandbox\/echo".*\} (\d+)$/m.exec(text)?.[1])
+    const expected = countOf((await call('GET', '/metrics')).text)
+    expect(expected).toBeGreaterThanOrEqual(10)
+    const protobuf =
+      'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited'
+    for (let count = 0; count < 4; count++) {
+      const open = await fetch(`${url}/metrics`, { headers: { accept: 'application/openmetrics-text' } })
+      expect(countOf(await open.text())).toBe(expected)
+      const encoded = await fetch(`${url}/metrics`, { headers: { accept: protobuf } })
+      expect(encoded.headers.get('content-type')).toBe(protobuf)
+      expect(Buffer.from(await encoded.arrayBuffer()).includes('headgate_worker_up')).toBe(true)
+    }
+  })
+
   test('R16 SIGHUP reloads all workers, and a limit of requests is that of all together', async () => {
     const limit = 10
     writeSettings({ requests_per_minute: limit })

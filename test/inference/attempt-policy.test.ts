@@ -4,6 +4,7 @@ import { vendorReply } from '../support/replies.ts'
 import {
   clearGenerations,
   describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   listGenerations,
   readJson,
   sendPassingTime,
@@ -55,7 +56,7 @@ const opening =
 const quiet = { sse: [opening], hang: true }
 const begun = { sse: frames.slice(0, 3), hang: true }
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'the timeouts of a request',
   (bench) => {
     beforeEach(() => clearGenerations(bench()))
@@ -173,7 +174,7 @@ describeWithUpstreams(
   buildSettings,
 )
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'retries',
   (bench) => {
     beforeEach(() => clearGenerations(bench()))

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { selectCases } from '../support/harness.ts'
 import { hostileStreams, joinFrames } from '../support/hostile-streams.ts'
 import { LoopDelay } from '../support/loop-delay.ts'
 import {
@@ -79,9 +80,9 @@ const badEnds = {
 
 describeWithUpstreams(
   'a reply beyond the limits',
-  (bench) => {
+  (bench, kind) => {
     const [texts, , parts] = hostileStreams
-    for (const upstream of upstreams) {
+    for (const upstream of selectCases(kind, upstreams)) {
       for (const format of formatNames) {
         const attacks = { events: texts?.frames[upstream](300), parts: parts?.frames[upstream](100) }
         for (const [what, sse = []] of Object.entries(attacks)) {

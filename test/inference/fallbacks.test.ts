@@ -4,7 +4,7 @@ import { vendorReply } from '../support/replies.ts'
 import {
   type Bench,
   clearGenerations,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   listGenerations,
   readJson,
   sendRequest,
@@ -49,7 +49,7 @@ async function limitedKey({ server }: Bench, limit: number): Promise<string> {
   return made.body.key
 }
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'fallbacks by reason',
   (bench) => {
     beforeEach(() => clearGenerations(bench()))

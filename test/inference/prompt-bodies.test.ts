@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { measureLoopDelay } from '../support/loop-delay.ts'
-import { describeWithUpstreams } from './two-upstreams.ts'
+import { describeWithUpstreamsOnSqlite } from './two-upstreams.ts'
 
 /** The longest that is counted after it is parsed. */
 const length = 500_000
@@ -21,7 +21,7 @@ function fillObject(): string {
 
 const deep = '['.repeat(120) + ']'.repeat(120)
 
-describeWithUpstreams('a prompt of half a megabyte', (bench) => {
+describeWithUpstreamsOnSqlite('a prompt of half a megabyte', (bench) => {
   const send = (body: string) => {
     const { url, own } = bench().server
     const headers = { authorization: `Bearer ${own.inferenceKey}`, 'content-type': 'application/json' }

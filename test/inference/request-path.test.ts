@@ -39,4 +39,9 @@ describe('the functions of src that a plain chat request enters', () => {
     const files = entered.whole.map(({ file }) => file)
     expect(files).not.toContain('formats/chat/request-decode.ts')
   })
+
+  test('do nothing for shadows', () => {
+    const files = [...entered.whole, ...entered.streamed].map(({ file }) => file)
+    expect(files.filter((file) => file.startsWith('inference/shadow/'))).toEqual([])
+  })
 })

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import {
   type Bench,
   clearGenerations,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   lastRequest,
   readJson,
   sendRequest,
@@ -17,7 +17,7 @@ const many = <T>(count: number, entry: (index: number) => T): T[] =>
 const pairs = (count: number, value: unknown) =>
   Object.fromEntries(many(count, (index) => [`k${index}`, value]))
 
-describeWithUpstreams('S13 a request beyond a fixed bound', (bench) => {
+describeWithUpstreamsOnSqlite('S13 a request beyond a fixed bound', (bench) => {
   test('has objects of too many shapes, each of which takes memory of its own to parse', async () => {
     const shapes = many(55_000, (index) => ({ [`name_${index}`]: 1 }))
     const rejected = await sendRequest(bench(), 'chat', { model: 'test/chat', messages: [hello], shapes })
@@ -39,7 +39,7 @@ describeWithUpstreams('S13 a request beyond a fixed bound', (bench) => {
   })
 })
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'S13 a request beyond a size limit',
   (bench) => {
     beforeEach(() => clearGenerations(bench()))
@@ -109,7 +109,7 @@ async function longestWait(work: () => Promise<unknown>): Promise<number> {
 /** Bound far above the time on an idle machine, far below the seconds or minutes each of these once took. */
 const boundMs = 1500
 
-describeWithUpstreams('S13 the event loop is not blocked by', (bench) => {
+describeWithUpstreamsOnSqlite('S13 the event loop is not blocked by', (bench) => {
   beforeEach(() => clearGenerations(bench()))
   const send = (path: string, body: string) =>
     fetch(bench().server.url + path, {
@@ -176,7 +176,7 @@ function drip(chunk: string) {
   }
 }
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'S13 a body that is sent slowly',
   (bench) => {
     const chunked = ['transfer-encoding: chunked']
@@ -196,7 +196,7 @@ describeWithUpstreams(
   ceilings,
 )
 
-describeWithUpstreams('a body with', (bench) => {
+describeWithUpstreamsOnSqlite('a body with', (bench) => {
   const send = (path: string, body: Uint8Array | string, key = bench().server.own.managementKey) =>
     fetch(bench().server.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body })
 

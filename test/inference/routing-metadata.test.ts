@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import {
   type Bench,
   clearGenerations,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   type FormatName,
   formatNames,
   readJson,
@@ -37,7 +37,7 @@ const carriers: Record<FormatName, (event: Record<string, unknown>) => boolean> 
   responses: ({ type }) => type === 'response.completed',
 }
 
-describeWithUpstreams('service_metadata', (bench) => {
+describeWithUpstreamsOnSqlite('service_metadata', (bench) => {
   beforeEach(() => clearGenerations(bench()))
 
   for (const format of formatNames) {

@@ -3,7 +3,7 @@ import { startTestServer, type TestServer } from '../support/harness.ts'
 import { measureLoopDelay } from '../support/loop-delay.ts'
 import {
   clearGenerations,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   type FormatName,
   formatNames,
   readJson,
@@ -18,7 +18,7 @@ function promptOf(content: string, format: FormatName = 'chat') {
 /** The longest turn of the event loop. */
 const mostMs = 400
 
-describeWithUpstreams('the sandbox', (bench) => {
+describeWithUpstreamsOnSqlite('the sandbox', (bench) => {
   for (const format of formatNames) {
     for (const stream of [false, true]) {
       test(`S13 a short request for a long reply does not block the event loop: ${format}, ${stream ? 'streamed' : 'whole'}`, async () => {

@@ -8,6 +8,7 @@ import type { UpstreamResponse } from '../support/upstream.ts'
 import {
   clearGenerations,
   describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   formatNames,
   lastRequest,
   readJson,
@@ -223,7 +224,7 @@ describeWithUpstreams(
   limits,
 )
 
-describeWithUpstreams('failover', (bench) => {
+describeWithUpstreamsOnSqlite('failover', (bench) => {
   beforeEach(() => clearGenerations(bench()))
   const both = { model: 'test/both-chat' }
   const failures = {

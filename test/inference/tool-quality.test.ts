@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type TextWireFormat, vendorReply } from '../support/replies.ts'
 import type { UpstreamResponse } from '../support/upstream.ts'
-import { describeWithUpstreams, type FormatName, sendRequest } from './two-upstreams.ts'
+import { describeWithUpstreamsOnSqlite, type FormatName, sendRequest } from './two-upstreams.ts'
 
 const scenario = vendorReply('chat', 'toolCalls').scenario
 const offered = [...new Set(scenario.toolCalls.map(({ name }) => name))]
@@ -33,7 +33,7 @@ const unread: [FormatName, TextWireFormat][] = [
   ['messages', 'messages'],
 ]
 
-describeWithUpstreams('tool-call quality', (bench) => {
+describeWithUpstreamsOnSqlite('tool-call quality', (bench) => {
   const sendAndObserve = async (
     format: FormatName,
     wireFormat: TextWireFormat,

@@ -65,17 +65,20 @@ export function buildSettings(first: string, second: string, extra = ''): string
 /** Added to the default settings, or all of them as a function of the two upstream URLs. */
 export type BenchSettings = string | ((first: string, second: string) => string)
 
+type BenchTests = (bench: () => Bench, kind: DatabaseKind) => void
+
 export function describeWithUpstreams(
   name: string,
-  tests: (bench: () => Bench, kind: DatabaseKind) => void,
+  tests: BenchTests,
   extra: BenchSettings = '',
   kinds: readonly DatabaseKind[] = databaseKinds,
+  environment: Record<string, string> = {},
 ): void {
   for (const kind of kinds) {
     describe(`${name} (${kind})`, () => {
       let bench: Bench
       beforeAll(async () => {
-        bench = await openBench(kind, extra)
+        bench = await openBench(kind, extra, environment)
       })
       beforeEach(() => resetRouting(bench.server))
       afterAll(async () => {
@@ -87,11 +90,20 @@ export function describeWithUpstreams(
   }
 }
 
-export async function openBench(kind: DatabaseKind, extra: BenchSettings = ''): Promise<Bench> {
+/** Describes tests of what is between a client and a provider: of the database they need only the record of a request. */
+export function describeWithUpstreamsOnSqlite(name: string, tests: BenchTests, extra?: BenchSettings): void {
+  describeWithUpstreams(name, tests, extra, ['sqlite'])
+}
+
+export async function openBench(
+  kind: DatabaseKind,
+  extra: BenchSettings = '',
+  environment: Record<string, string> = {},
+): Promise<Bench> {
   const [first, second] = await Promise.all([startUpstream(), startUpstream()])
   const settings =
     typeof extra === 'string' ? buildSettings(first.url, second.url, extra) : extra(first.url, second.url)
-  const server = await startTestServer(kind, { settings })
+  const server = await startTestServer(kind, { settings, environment })
   return { server, first, second }
 }
 
@@ -144,7 +156,7 @@ export async function listGenerations({ server }: Bench) {
 
 /** The rows, once there are so many: an abandoned request is settled after its client has disconnected. */
 export async function waitForGenerations(bench: Bench, count: number) {
-  for (const deadline = Date.now() + 5000; ; await Bun.sleep(5)) {
+  for (const deadline = Date.now() + 30_000; ; await Bun.sleep(5)) {
     const rows = await listGenerations(bench)
     if (rows.length >= count || Date.now() > deadline) return rows
   }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import {
   clearGenerations,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   type FormatName,
   lastRequest,
   readJson,
@@ -39,7 +39,7 @@ models:
     endpoints: [{ provider: one, upstream_model: always, ${price} }]
 `
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'variants',
   (bench) => {
     beforeEach(() => clearGenerations(bench()))

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { clearOutbox, deliver } from '../delivery/support.ts'
 import { setKeyGuardrail } from '../guardrails/support.ts'
 import { listMadeUpNames } from '../support/conventions.ts'
-import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
+import { describeOnSqlite, type TestServer } from '../support/harness.ts'
 import { type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts'
 import { modelSettings } from '../tools/support.ts'
 
@@ -13,6 +13,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c'
 const clientSpanId = 'b7ad6b7169203331'
 const traceparent = `00-${traceId}-${clientSpanId}-01`
 const canary = 'CANARY-7f3a9c51e8'
+const modes = ['whole', 'streamed'] as const
 
 const own = startOtlpReceiver()
 const destination = startOtlpReceiver()
@@ -97,18 +98,24 @@ async function send(
   server: TestServer,
   body: JsonObject,
   headers: Record<string, string> = { traceparent },
-): Promise<void> {
-  const { status } = await server.call('POST', '/responses', {
-    key: server.own.inferenceKey,
-    body: { model: 'test/outer', ...body },
-    headers,
+): Promise<string> {
+  const response = await fetch(`${server.url}/api/v1/responses`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${server.own.inferenceKey}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
+    body: JSON.stringify({ model: 'test/outer', ...body }),
   })
-  expect(status).toBe(200)
+  expect(response.status).toBe(200)
+  const text = await response.text()
   await deliver(server)
   await server.gateway.tracer?.exporter.flush()
+  return text
 }
 
-describeOnEachDatabase(
+describeOnSqlite(
   'the trace of a request with tools, plugins and nested requests',
   (server) => {
     beforeAll(async () => {
@@ -122,14 +129,17 @@ describeOnEachDatabase(
       metadata.length = 0
     })
 
-    test('is one tree, in destinations as in the export of the operator', async () => {
-      await send(server(), {
+    test.each(modes)('is one tree, in destinations as in the export of the operator (%s)', async (mode) => {
+      const text = await send(server(), {
         input: 'Ask the advisor, use notes__find, notes__lose and let subagent use datetime',
         tools: [notes, advisor, subagent],
         plugins: [{ id: 'response-healing' }],
+        stream: mode === 'streamed',
       })
+      expect(text).toContain(mode === 'streamed' ? 'event: response.completed' : '"status":"completed"')
       const root = expectTree(own.spans)
       expect(root).toMatchObject({ name: 'POST /responses', kind: 2, parentSpanId: clientSpanId })
+      expect(root.attributes).toMatchObject({ 'gen_ai.request.stream': mode === 'streamed' })
       expect(expectTree(destination.spans)).toMatchObject({
         spanId: root.spanId,
         kind: 3,
@@ -152,74 +162,87 @@ describeOnEachDatabase(
       expect(own.requests.map(({ text }) => text).join()).not.toContain(canary)
     })
 
-    test('has plugins, tools, calls of MCP servers, moderation and nested requests in their places', async () => {
-      await send(server(), {
-        input: 'Ask the advisor, use notes__find and notes__lose',
-        tools: [notes, advisor],
-        plugins: [{ id: 'response-healing' }],
-      })
-      const { spans } = own
-      const root = expectTree(spans)
-      expect(listChildren(spans, root)).toEqual(
-        expect.arrayContaining([
-          'guard',
-          'plugins',
-          'tools/list',
-          'execute_tool find',
-          'execute_tool advisor',
-        ]),
-      )
-      expect(listChildren(spans, find(spans, 'plugins'))).toEqual(['plugin response-healing'])
-      expect(listChildren(spans, find(spans, 'guard'))).toEqual(['moderations sandbox/moderator'])
-      expect(listChildren(spans, find(spans, 'execute_tool advisor'))).toEqual(['chat test/inner'])
-      const address = { 'server.address': '127.0.0.1', 'server.port': mcp.port }
-      expect(find(spans, 'tools/list')).toMatchObject({
-        kind: 3,
-        attributes: { 'mcp.method.name': 'tools/list', ...address },
-      })
-      const called = find(spans, 'execute_tool find')
-      expect(called).toMatchObject({
-        kind: 3,
-        code: 0,
-        attributes: {
-          'gen_ai.operation.name': 'execute_tool',
-          'gen_ai.tool.name': 'find',
-          'gen_ai.tool.call.id': expect.any(String),
-          'mcp.method.name': 'tools/call',
-          ...address,
-        },
-      })
-      expect(find(spans, 'execute_tool lose')).toMatchObject({
-        code: 2,
-        attributes: { 'error.type': 'tool_error' },
-      })
-      // The MCP server continues the trace.
-      expect(metadata).toEqual([
-        expect.objectContaining({ traceparent: `00-${traceId}-${called.spanId}-01` }),
-      ])
-      const nested = find(spans, 'chat test/inner')
-      expect(nested).toMatchObject({ kind: 3, attributes: { 'headgate.request.purpose': 'advisor' } })
-      expect(listChildren(spans, nested)).toEqual(
-        expect.arrayContaining(['guard', 'route', 'attempt sandbox', 'settle']),
-      )
-      const received = byId(destination.spans).get(nested.spanId)
-      expect(received).toMatchObject({
-        name: nested.name,
-        kind: 3,
-        attributes: { 'headgate.request.purpose': 'advisor' },
-      })
-    })
+    test.each(modes)(
+      'has plugins, tools, calls of MCP servers, moderation and nested requests in their places (%s)',
+      async (mode) => {
+        await send(server(), {
+          input: 'Ask the advisor, use notes__find and notes__lose',
+          tools: [notes, advisor],
+          plugins: [{ id: 'response-healing' }],
+          stream: mode === 'streamed',
+        })
+        const { spans } = own
+        const root = expectTree(spans)
+        expect(listChildren(spans, root)).toEqual(
+          expect.arrayContaining([
+            'guard',
+            'plugins',
+            'tools/list',
+            'execute_tool find',
+            'execute_tool advisor',
+          ]),
+        )
+        expect(listChildren(spans, find(spans, 'plugins'))).toEqual(['plugin response-healing'])
+        expect(listChildren(spans, find(spans, 'guard'))).toEqual(['moderations sandbox/moderator'])
+        expect(listChildren(spans, find(spans, 'execute_tool advisor'))).toEqual(['chat test/inner'])
+        const address = { 'server.address': '127.0.0.1', 'server.port': mcp.port }
+        expect(find(spans, 'tools/list')).toMatchObject({
+          kind: 3,
+          attributes: { 'mcp.method.name': 'tools/list', ...address },
+        })
+        const called = find(spans, 'execute_tool find')
+        expect(called).toMatchObject({
+          kind: 3,
+          code: 0,
+          attributes: {
+            'gen_ai.operation.name': 'execute_tool',
+            'gen_ai.tool.name': 'find',
+            'gen_ai.tool.call.id': expect.any(String),
+            'mcp.method.name': 'tools/call',
+            ...address,
+          },
+        })
+        expect(find(spans, 'execute_tool lose')).toMatchObject({
+          code: 2,
+          attributes: { 'error.type': 'tool_error' },
+        })
+        // The MCP server continues the trace.
+        expect(metadata).toEqual([
+          expect.objectContaining({ traceparent: `00-${traceId}-${called.spanId}-01` }),
+        ])
+        for (const { name, kind } of spans.filter((span) => span.name.startsWith('attempt ')))
+          expect([name, kind]).toEqual(['attempt sandbox', 3])
+        const nested = find(spans, 'chat test/inner')
+        expect(nested).toMatchObject({ kind: 3, attributes: { 'headgate.request.purpose': 'advisor' } })
+        expect(listChildren(spans, nested)).toEqual(
+          expect.arrayContaining(['guard', 'route', 'attempt sandbox', 'settle']),
+        )
+        const received = byId(destination.spans).get(nested.spanId)
+        expect(received).toMatchObject({
+          name: nested.name,
+          kind: 3,
+          attributes: { 'headgate.request.purpose': 'advisor' },
+        })
+      },
+    )
 
-    test('a panel that a plugin adds, with a member that fails, is below its tool', async () => {
-      const panel = { analysis_models: ['test/inner', 'test/broken'], model: 'test/inner' }
-      await send(server(), { input: 'Ask fusion now', plugins: [{ id: 'fusion', ...panel }] })
-      for (const { spans } of [own, destination]) {
-        expectTree(spans)
-        const children = listChildren(spans, find(spans, 'execute_tool fusion'))
-        expect(children.sort()).toEqual(['chat test/broken', 'chat test/inner', 'chat test/inner'])
-        expect(find(spans, 'chat test/broken').code).toBe(2)
-      }
-    })
+    test.each(modes)(
+      'a panel that a plugin adds, with a member that fails, is below its tool (%s)',
+      async (mode) => {
+        const panel = { analysis_models: ['test/inner', 'test/broken'], model: 'test/inner' }
+        await send(server(), {
+          input: 'Ask fusion now',
+          plugins: [{ id: 'fusion', ...panel }],
+          stream: mode === 'streamed',
+        })
+        for (const { spans } of [own, destination]) {
+          expectTree(spans)
+          const children = listChildren(spans, find(spans, 'execute_tool fusion'))
+          expect(children.sort()).toEqual(['chat test/broken', 'chat test/inner', 'chat test/inner'])
+          expect(find(spans, 'chat test/broken').code).toBe(2)
+        }
+      },
+    )
 
     test('a destination samples all requests of a trace or none', async () => {
       await clearOutbox(server())

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import { greyPixelPng } from '../../src/catalog/providers/sandbox/media.ts'
 import {
   clearGenerations,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   listGenerations,
   waitForGenerations,
 } from '../inference/two-upstreams.ts'
@@ -85,7 +85,7 @@ models:
     endpoints: [{ provider: one, upstream_model: vendor-text, dialects: [images] }]
 `
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'images',
   (bench) => {
     const { server, first, second } = {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import {
   clearGenerations,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   lastRequest,
   listGenerations,
   readJson,
@@ -47,7 +47,7 @@ function buildSettings(first: string, second: string): string {
   return JSON.stringify({ providers: [...providers, two], models, limits: { whole_reply: 1.5 } })
 }
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'transcriptions of upstreams',
   (bench) => {
     const server = () => bench().server
@@ -94,13 +94,13 @@ describeWithUpstreams(
         bench().first.enqueue({ json: { text: 'Hello.', usage: { type: 'duration', seconds: 600 } } })
         const file = new File([flac], 'speech.flac', { type: 'audio/flac' })
         expect(await usageOf(send('transcriptions', {}, { file }))).toMatchObject({ cost: 0.06 })
-        expect((await listGenerations(bench()))[0]).toMatchObject({ flag: null })
+        expect((await waitForGenerations(bench(), 1))[0]).toMatchObject({ flag: null })
       })
 
       test('per second of the recording, if the provider does not count', async () => {
         bench().second.enqueue({ json: { text: 'Hello.', x_groq: { id: 'req_1' } } })
         expect(await usageOf(send('groq'))).toMatchObject({ seconds: 3, cost: 0.0000925 })
-        expect((await listGenerations(bench()))[0]).toMatchObject({
+        expect((await waitForGenerations(bench(), 1))[0]).toMatchObject({
           usage_source: 'estimated',
           flag: 'uncounted',
         })
@@ -122,7 +122,7 @@ describeWithUpstreams(
           input_token_details: { audio_tokens: 40, text_tokens: 7 },
           cost: 0.0003075,
         })
-        const [row] = await listGenerations(bench())
+        const [row] = await waitForGenerations(bench(), 1)
         expect(row).toMatchObject({
           tokens_input_audio: 40,
           tokens_input: 7,
@@ -134,7 +134,7 @@ describeWithUpstreams(
       test('no more than the hold, which is that of the recording', async () => {
         bench().first.enqueue({ json: { text: 'Hello.', duration: 3600 } })
         expect(await usageOf(send('transcriptions'))).toMatchObject({ seconds: 3600, cost: 0.0004 })
-        expect((await listGenerations(bench()))[0]?.flag).toBe('capped')
+        expect((await waitForGenerations(bench(), 1))[0]?.flag).toBe('capped')
       })
 
       test('R15 with a BYOK key, a fee of 5 %', async () => {
@@ -382,7 +382,7 @@ describeWithUpstreams(
         bench().second.enqueue({ json: { text: 'Second.', duration: 3 } })
         const order = JSON.stringify({ order: ['one-transcriptions'] })
         expect(await readJson(send('both', { provider: order }))).toMatchObject({ text: 'Second.' })
-        expect((await listGenerations(bench()))[0]?.attempts).toContain('"code":"timeout"')
+        expect((await waitForGenerations(bench(), 1))[0]?.attempts).toContain('"code":"timeout"')
       })
 
       test('errors of the provider, without its secrets', async () => {
@@ -428,7 +428,7 @@ describeWithUpstreams(
           text: 'Hello.',
           usage: { type: 'tokens', input_tokens: 40, output_tokens: 2, cost: 0.00026 },
         })
-        expect((await listGenerations(bench()))[0]).toMatchObject({ streamed: 1, cost_nanos: 260_000n })
+        expect((await waitForGenerations(bench(), 1))[0]).toMatchObject({ streamed: 1, cost_nanos: 260_000n })
       })
 
       test('a model that does not stream replies with one delta', async () => {

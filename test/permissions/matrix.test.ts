@@ -137,6 +137,9 @@ const ofOrganization = new Set([
 
 /** Operations whose samples are shared with the organization: these need another permission there. */
 const sharedSamples: Readonly<Record<string, string>> = {
+  createComparison: 'shared_comparisons:write',
+  updateComparison: 'shared_comparisons:write',
+  deleteComparison: 'shared_comparisons:write',
   createSavedView: 'shared_views:write',
   updateSavedView: 'shared_views:write',
   deleteSavedView: 'shared_views:write',

@@ -119,6 +119,9 @@ const provenWithList = ['streamGenerations']
 /** See src/api/identity/saved-views/saved-views.test.ts. */
 const provenWithViews = ['listSavedViews', 'createSavedView', 'updateSavedView', 'deleteSavedView']
 
+/** See src/api/inference/comparisons/comparisons.test.ts. */
+const provenWithComparisons = operations.filter(({ tag }) => tag === 'Comparisons').map(({ id }) => id)
+
 const operationOf = (id: string) => {
   const found = operations.find((operation) => operation.id === id)
   if (!found) throw new Error(`${id} is no operation`)
@@ -134,6 +137,7 @@ test('every operation on own records is called below', () => {
     ...provenWithAnalytics,
     ...provenWithList,
     ...provenWithViews,
+    ...provenWithComparisons,
   ])
   const others = ownOperations.filter((operation) => !sharedData(operation) && !inference(operation))
   expect(others.map(({ id }) => id).sort()).toEqual([...covered].sort())

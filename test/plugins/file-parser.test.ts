@@ -4,7 +4,7 @@ import { setKeyGuardrail } from '../guardrails/support.ts'
 import {
   type Bench,
   buildSettings,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   type FormatName,
   lastRequest,
   readJson,
@@ -75,7 +75,7 @@ const textOnly = `  - id: test/text-only
       - { provider: one-chat, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000004" } }
 `
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'file-parser',
   (bench) => {
     const send = (body: object, init = {}) => {
@@ -232,7 +232,7 @@ function docxWith(text: string): string {
 const ocrSettings = (first: string, second: string) =>
   `file_parser: { ocr_model: test/both-chat }\n${buildSettings(first, second)}`
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'file-parser with OCR',
   (bench) => {
     test('a model reads the document, with a record of its own', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import {
   buildSettings,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   formatNames,
   lastRequest,
   readJson,
@@ -24,7 +24,7 @@ const withContexts = (first: string, second: string) => {
   return addContext(addContext(buildSettings(first, second), 'one-chat', 9_000), 'two-chat', 20_000)
 }
 
-describeWithUpstreams('plugins of other operations', (bench) => {
+describeWithUpstreamsOnSqlite('plugins of other operations', (bench) => {
   const post = (path: string, body: object) =>
     fetch(`${bench().server.url}/v1${path}`, {
       method: 'POST',
@@ -95,7 +95,7 @@ describeWithUpstreams('plugins of other operations', (bench) => {
   })
 })
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'context-compression over several endpoints',
   (bench) => {
     const send = (tokens: number, more: object = {}) =>

@@ -3,6 +3,7 @@ import {
   type Bench,
   buildSettings,
   describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   type FormatName,
   formatNames,
   lastRequest,
@@ -210,7 +211,7 @@ const buildTurns = (count: number) =>
     content: `turn ${index} ${'x'.repeat(1000)}`,
   }))
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'context-compression at a long context',
   (bench) => {
     const plugins = [{ id: 'context-compression' }]
@@ -255,7 +256,7 @@ describeWithUpstreams(
   short(10_000),
 )
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'context-compression at a short context',
   (bench) => {
     for (const wireFormat of textWireFormats)

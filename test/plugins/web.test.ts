@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import {
   clearGenerations,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   type FormatName,
   formatNames,
   lastRequest,
@@ -58,7 +58,7 @@ function listCitedUrls(text: string): string[] {
   return [...new Set(urls)]
 }
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'the plugin web',
   (bench) => {
     beforeEach(async () => {

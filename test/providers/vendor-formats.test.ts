@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { describeWithUpstreams, sendRequest } from '../inference/two-upstreams.ts'
+import { describeWithUpstreamsOnSqlite, sendRequest } from '../inference/two-upstreams.ts'
 import { encodeBedrockException, encodeConverseEvent } from '../support/aws-event-stream.ts'
 
 /** Two upstreams that have only the format of their vendor. */
@@ -78,7 +78,7 @@ const cohereReply = {
   ...end,
 }
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'formats of single vendors',
   (bench) => {
     const upstreams = {

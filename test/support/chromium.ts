@@ -21,6 +21,7 @@ const ownHosts = ['localhost', '127.0.0.1']
 const closedPort = '127.0.0.1:9'
 
 const launchOptions = [
+  '--in-process-gpu',
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',

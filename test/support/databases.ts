@@ -15,11 +15,20 @@ const serverUrl = process.env.TEST_DATABASE_URL
 /** The runner has started the server for this run, so that templates need not be dropped. */
 const isPrivateServer = process.env.TEST_DATABASE_PRIVATE === 'true'
 
+let shared: SQL | undefined
+
+/** Each connection is a process: those to a private server, which ends with the run, stay. */
+function connect(url: string): SQL {
+  if (!isPrivateServer) return new SQL(url, { max: 1 })
+  shared ??= new SQL(url, { max: 2 })
+  return shared
+}
+
 /** A PostgreSQL database, empty unless it is copied from a template. */
 export async function createDatabase(template?: string): Promise<TestDatabase> {
   if (!serverUrl) throw new Error('TEST_DATABASE_URL is not set')
   const name = newId('headgate')
-  const admin = new SQL(serverUrl, { max: 1 })
+  const admin = connect(serverUrl)
   await admin.unsafe(
     `create database ${name}${template === undefined ? '' : await copyFrom(admin, template)}`,
   )
@@ -48,7 +57,7 @@ async function copyFrom(admin: SQL, template: string): Promise<string> {
 
 async function dropDatabase(admin: SQL, name: string): Promise<void> {
   await admin.unsafe(`drop database ${name} with (force)`)
-  await admin.close({ timeout: 1 })
+  if (!isPrivateServer) await admin.close({ timeout: 1 })
 }
 
 let postgresTemplate: Promise<string> | undefined

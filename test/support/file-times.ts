@@ -1,5 +1,5 @@
-// Preloaded by `npm test`: tells the runner when each file starts and ends, which the output of Bun does not, and
-// what CPU time the process had used by then.
+// Preloaded by `npm test`: tells the runner when each file starts and ends, which the output of Bun does not, in which
+// process, and what CPU time that had used by then.
 import { afterAll, beforeAll } from 'bun:test'
 import { appendFileSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -12,7 +12,8 @@ function report(event: 'start' | 'end'): void {
   if (!log) return
   const at = Math.round(performance.timeOrigin + now())
   const { user, system } = process.cpuUsage()
-  appendFileSync(log, `${event} ${at} ${Math.round((user + system) / 1000)} ${relative('.', Bun.main)}\n`)
+  const cpuMs = Math.round((user + system) / 1000)
+  appendFileSync(log, `${event} ${at} ${cpuMs} ${process.pid} ${relative('.', Bun.main)}\n`)
 }
 
 beforeAll(() => report('start'))

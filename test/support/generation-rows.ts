@@ -38,7 +38,10 @@ interface SeedRange {
   key: RawBuilder<number>
 }
 
-/** Each key uses few models and one app; some requests fail, are canceled or use BYOK keys. None is rolled up yet. */
+/**
+ * Each key uses few models and one app; some requests fail, are canceled or use BYOK keys, some belong to sessions of
+ * about eight requests, and every 500,000th is of one end user. None is rolled up yet.
+ */
 export async function insertGenerations(db: Db, range: SeedRange): Promise<void> {
   for (let from = range.from; from < range.to; from += rowsPerStatement)
     await insertRows(db, { ...range, from, to: Math.min(range.to, from + rowsPerStatement) })
@@ -60,7 +63,10 @@ async function insertRows(db: Db, { from, to, start, perRow, key }: SeedRange): 
   const series = postgres
     ? sql`select i from generate_series(${sql.lit(from)}::bigint, ${sql.lit(to - 1)}::bigint) as s(i)`
     : sql`with recursive s(i) as (values (${sql.lit(from)}) union all select i + 1 from s where i < ${sql.lit(to - 1)}) select i from s`
-  const hex = postgres ? sql.raw(`lpad(to_hex(i), 32, '0')`) : sql.raw(`printf('%032x', i)`)
+  const hex = (value: string, digits: number) =>
+    sql.raw(postgres ? `lpad(to_hex(${value}), ${digits}, '0')` : `printf('%0${digits}x', ${value})`)
+  // Like a UUID of version 7: the time first.
+  const id = sql`'gen-' || ${hex('began', 12)} || '7' || ${hex('i', 19)}`
   const began = `cast(${Math.floor(start)} + i * ${perRow} as bigint)`
   const rolled = sql`select i, ${pseudoRandom(1, 1000)} as u, ${pseudoRandom(2, 1000)} as v, ${pseudoRandom(3, 1000)} as w, ${pseudoRandom(4, 1000)} as x,
     ${pseudoRandom(5, 100_000)} as y, ${pseudoRandom(6, 1000)} as z, ${sql.raw(began)} as began from (${series}) as rows`
@@ -73,8 +79,8 @@ async function insertRows(db: Db, { from, to, start, perRow, key }: SeedRange): 
       tokens_input_image, tokens_input_video, tokens_output, tokens_reasoning, tokens_output_audio,
       tokens_output_image, web_searches, usage_source, cost_nanos, upstream_cost_nanos, is_byok, latency_ms,
       first_token_ms, attempts, region, app_url, app_title, external_user, api_type, hold_nanos,
-      input_images, tokens_cache_read_audio)
-    select 'gen-' || ${hex}, k.organization_id, k.workspace_id, k.id, k.user_id,
+      input_images, tokens_cache_read_audio, session_id, tags, request_id, upstream_id)
+    select ${id}, k.organization_id, k.workspace_id, k.id, k.user_id,
       ${iso('began')}, ${iso('began + 300 + y / 10')},
       'maker/model-' || m, 'maker/model-' || m, 'provider-' || (m % 12), 'provider-' || (m % 12) || case when x % 3 = 0 then '/b' else '' end,
       'chat', 'chat', 1, case when z < 10 then 'failed' when z < 30 then 'cancelled' else 'completed' end,
@@ -85,10 +91,13 @@ async function insertRows(db: Db, { from, to, start, perRow, key }: SeedRange): 
       case when m % 20 = 0 then 1 else 0 end, 300 + y / 10, 100 + y / 50, '[]', 'global',
       case when k.n % 10 < 7 then 'https://app-' || (k.n % 200) || '.example.com/' end,
       case when k.n % 10 < 7 then 'App ' || (k.n % 200) end,
-      case when z % 5 > 0 then 'user-' || ((k.n * 5 + x % 25) % 5000) end, 'completions', 1000 * y + 77 * x, 0, 0
+      case when i % 500000 = 7 then 'rare-person' when z % 5 > 0 then 'user-' || ((k.n * 5 + x % 25) % 5000) end,
+      'completions', 1000 * y + 77 * x, 0, 0,
+      case when w < 400 then 'session-' || (i / 200 * 10 + x % 10) end,
+      case when z % 10 < 3 then 'environment=' || case when x % 4 = 0 then 'staging' else 'production' end || '\nteam=team-' || (k.n % 20) end,
+      case when x % 20 = 0 then 'trace-' || ${hex('i', 16)} else 'req_' || ${hex('began', 12)} || '7' || ${hex('i', 11)} end,
+      case when z >= 10 then 'chatcmpl-' || ${hex('(i * 48271) % 2147483647', 8)} || ${hex('i', 12)} end
     from (${named}) as named join seed_keys k on k.n = named.n`.execute(db)
   await sql`insert into unrolled_generations (generation_id, organization_id)
-    select 'gen-' || ${hex}, k.organization_id from (${named}) as named join seed_keys k on k.n = named.n`.execute(
-    db,
-  )
+    select ${id}, k.organization_id from (${named}) as named join seed_keys k on k.n = named.n`.execute(db)
 }

@@ -7,6 +7,7 @@ import { readConfig } from '../../src/config.ts'
 import { bootstrapOrganization } from '../../src/gateway/bootstrap.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
 import { settingsFields } from '../../src/gateway/settings.ts'
+import { PdfReader } from '../../src/governance/filters/pdf-reader.ts'
 import { isSchema, type Operation } from '../../src/http/operation.ts'
 import { createKey } from '../../src/identity/keys.ts'
 import { createMember, type Member } from '../../src/identity/members.ts'
@@ -16,10 +17,12 @@ import { type CreatedOrganization, createOrganization } from '../../src/identity
 import { hashCost } from '../../src/identity/passwords.ts'
 import { startSession } from '../../src/identity/sessions.ts'
 import { Routing } from '../../src/inference/routing/routing.ts'
+import { HtmlReader } from '../../src/inference/web/html-reader.ts'
 import { openGateway, startServer } from '../../src/main.ts'
 import { newId, newUuid } from '../../src/platform/crypto/ids.ts'
 import type { Db } from '../../src/platform/db/db.ts'
 import type { OrganizationRole, WorkspaceRole } from '../../src/platform/db/schema.ts'
+import { OfficeReader } from '../../src/platform/media/office-reader.ts'
 import { isoNow } from '../../src/platform/time/clock.ts'
 import { TestClock, TestTimer } from './clocks.ts'
 import { createMigratedDatabase, createMigratedFile } from './databases.ts'
@@ -99,6 +102,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
   const clock = new TestClock()
   const gateway = await openGateway(config, clock)
   isolateFromNetwork(gateway, clock)
+  giveReadersTime(gateway)
   const timer = new TestTimer()
   Object.assign(gateway, { timer })
   if (!options.hasDefaultRates) raiseRates(gateway)
@@ -117,6 +121,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
     stop: async () => {
       await server.stop(true)
       timer.stop()
+      stopThreads(gateway)
       await gateway.backgroundRuns.drain(0)
       await gateway.containers?.close()
       await gateway.tracer?.exporter.close()
@@ -144,6 +149,25 @@ function isolateFromNetwork(gateway: Gateway, clock: TestClock): void {
   const jwks = new JwksCache(clock, egress)
   const oidcProviders = new OidcProviders(clock, egress, jwks)
   Object.assign(gateway.identity, { jwks, oidcProviders, resolveTxt: async () => [] })
+}
+
+/** A busy machine takes seconds to start their threads. */
+function giveReadersTime({ readers }: Gateway): void {
+  const limits = { milliseconds: 60_000 }
+  Object.assign(readers, {
+    pdf: new PdfReader(limits),
+    html: new HtmlReader(limits),
+    office: new OfficeReader(limits),
+  })
+}
+
+/** They would stay, with their memory, until the process ends. */
+export function stopThreads({ scanner, readers, jsonRepairer }: Gateway): void {
+  scanner.stop()
+  readers.pdf.stop()
+  readers.html.stop()
+  readers.office.stop()
+  jsonRepairer.stop()
 }
 
 /** Resets health and sticky sessions, and makes the draw always pick the cheapest endpoint. */

@@ -18,14 +18,21 @@ const tables = [
   `"LiteLLM_TeamMembership" (user_id text, team_id text, ${spend}, budget_id text, primary key (user_id, team_id))`,
   `"LiteLLM_EndUserTable" (user_id text primary key, ${spend}, budget_id text, blocked boolean default false,
     default_model text)`,
-  `"LiteLLM_ProxyModelTable" (model_id text primary key, model_name text)`,
+  `"LiteLLM_ProxyModelTable" (model_id text primary key, model_name text, litellm_params jsonb, model_info jsonb,
+    blocked boolean default false)`,
+  `"LiteLLM_CredentialsTable" (credential_id text primary key, credential_name text, credential_values jsonb)`,
 ]
+
+export interface LiteLlmSource extends TestDatabase {
+  /** Changes its rows, as LiteLLM does while it serves. */
+  run: (statement: string) => Promise<void>
+}
 
 /** A PostgreSQL database with LiteLLM's tables and the rows of each. */
 export async function createLiteLlmDatabase(
   rows: Record<string, Record<string, unknown>[]>,
   more: readonly string[] = [],
-): Promise<TestDatabase> {
+): Promise<LiteLlmSource> {
   const database = await createDatabase()
   const client = new SQL(database.url, { max: 1 })
   for (const table of [...tables, ...more]) await client.unsafe(`create table ${table}`)
@@ -37,5 +44,12 @@ export async function createLiteLlmDatabase(
         [JSON.stringify(row)],
       )
   await client.close({ timeout: 1 })
-  return database
+  return {
+    ...database,
+    run: async (statement) => {
+      const session = new SQL(database.url, { max: 1 })
+      await session.unsafe(statement)
+      await session.close({ timeout: 1 })
+    },
+  }
 }

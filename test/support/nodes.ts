@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openGateway, startServer } from '../../src/main.ts'
-import { sendCall, startTestServer, type TestOptions, type TestServer } from './harness.ts'
+import { sendCall, startTestServer, stopThreads, type TestOptions, type TestServer } from './harness.ts'
 import { newRedisEnvironment } from './valkey.ts'
 
 const nodeEnvironment = { HEADGATE_SECRET_KEY: 'c4f1b7d29e835a60' }
@@ -39,6 +39,7 @@ async function joinServer(first: TestServer): Promise<TestServer> {
     call: (method, path, options = {}) => sendCall(url, first.own.managementKey, method, path, options),
     stop: async () => {
       await server.stop(true)
+      stopThreads(gateway)
       await gateway.ledger.close()
       await gateway.limitCounts.close()
       await gateway.cluster.close()

@@ -36,12 +36,15 @@ interface KeyValue {
 }
 
 /** Decodes export requests with the protobuf definitions of the OpenTelemetry project. */
-export async function decodeExports(bodies: readonly OtlpBody[]): Promise<OtlpRequest[]> {
+export async function decodeExports<T = OtlpRequest>(
+  bodies: readonly OtlpBody[],
+  signal: 'traces' | 'metrics' = 'traces',
+): Promise<T[]> {
   const lines = bodies.map(({ contentType, bytes }) =>
     JSON.stringify(
       contentType === 'application/json'
-        ? { json: Buffer.from(bytes).toString() }
-        : { protobuf: Buffer.from(bytes).toString('base64') },
+        ? { signal, json: Buffer.from(bytes).toString() }
+        : { signal, protobuf: Buffer.from(bytes).toString('base64') },
     ),
   )
   const child = Bun.spawn([python, join(import.meta.dir, 'otlp-decoder', 'decode.py')], {
@@ -57,7 +60,7 @@ export async function decodeExports(bodies: readonly OtlpBody[]): Promise<OtlpRe
   return output
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line) as OtlpRequest)
+    .map((line) => JSON.parse(line) as T)
 }
 
 export function listSpans({ resourceSpans = [] }: OtlpRequest): OtlpSpan[] {

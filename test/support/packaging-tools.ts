@@ -30,6 +30,11 @@ export function expectValidManifests(version: string, ...documents: string[]): v
   withFiles('yaml', documents, (paths) => expectSuccess(Bun.spawnSync([python, ...strict, ...paths])))
 }
 
+/** Expects dashboards to have only what the model of Grafana's dashboards has. */
+export function expectValidDashboards(paths: readonly string[]): void {
+  expectSuccess(Bun.spawnSync([python, join(import.meta.dir, 'packaging-tools', 'grafana.py'), ...paths]))
+}
+
 /** Expects a bill of materials to be valid, by the validator of the SPDX project. */
 export function expectValidSpdx(document: unknown): void {
   const tool = ['-m', 'spdx_tools.spdx.clitools.pyspdxtools', '-i']

@@ -18,7 +18,7 @@ export interface PgBouncer {
 /** The fault suite installs it. */
 export const hasPgBouncer =
   program !== undefined ||
-  (isLong && installPackage('pgbouncer', 'PgBouncer') && existsSync('/usr/sbin/pgbouncer'))
+  (isLong && (await installPackage('pgbouncer', 'PgBouncer')) && existsSync('/usr/sbin/pgbouncer'))
 
 /** Starts PgBouncer in transaction mode, with fewer connections than a server opens. */
 export async function startPgBouncer(databaseUrl: string, connections: number): Promise<PgBouncer> {

@@ -335,8 +335,43 @@ async function createRoutingRulePath({ workspace }: Tenant, call: TenantCall): P
   return `/routing-rules/${(await call('POST', '/routing-rules', { body })).body.data.id}`
 }
 
+const sampleShadow = { name: 'Shadow', share: 0.1, daily_usd: 1 }
+
+/** With the operator's key: what mirrors cost is the operator's. */
+async function createShadowPath(server: TestServer, rest = ''): Promise<string> {
+  const created = await server.call('POST', '/shadows', { body: sampleShadow })
+  return `/shadows/${created.body.data.id}${rest}`
+}
+
+const shadowSample =
+  (rest: string, body?: unknown): SampleFactory =>
+  async (_tenant, _call, server) => ({ path: await createShadowPath(server, rest), body })
+
 async function createSavedViewPath(call: TenantCall): Promise<string> {
   return `/saved-views/${(await call('POST', '/saved-views', { body: sampleView })).body.data.id}`
+}
+
+async function createComparisonPath(call: TenantCall): Promise<string> {
+  return `/comparisons/${(await call('POST', '/comparisons', { body: sampleComparison })).body.data.id}`
+}
+
+async function createVotePath(call: TenantCall): Promise<string> {
+  const path = `${await createComparisonPath(call)}/votes/0`
+  await call('PUT', path, { body: { model: 0 } })
+  return path
+}
+
+const sampleComparison = {
+  name: 'Greetings',
+  models: ['sandbox/echo', 'sandbox/lorem'],
+  prompts: ['Say hello.', 'Say goodbye.'],
+  parameters: { temperature: 0 },
+  replies: [
+    { prompt: 0, model: 0, text: 'Hello.' },
+    { prompt: 0, model: 1, text: '', error: 'The provider is overloaded.' },
+    { prompt: 1, model: 0, text: 'Goodbye.' },
+  ],
+  visibility: 'organization',
 }
 
 const sampleView = {
@@ -344,6 +379,15 @@ const sampleView = {
   name: 'Failures',
   search: { status: 'failed' },
   visibility: 'organization',
+}
+
+const sampleManagedRecord = {
+  kind: 'Guardrail',
+  id: 'sample',
+  name: 'default/sample',
+  set: 'platform',
+  fields: ['limit_usd'],
+  secrets: {},
 }
 
 const rejectingRule = { when: 'model == "sample/nothing"', then: { reject: { message: 'Not this one.' } } }
@@ -534,6 +578,8 @@ export const samples: Record<string, SampleFactory> = {
     path: '/keys/import',
     body: { keys: [{ hash: sha256(uniqueName('imported')), name: 'imported', limit: 5, spend: 1.5 }] },
   }),
+  planImport: fixedSample('/imports/plan', importSample('planned')),
+  createImport: async () => ({ path: '/imports', body: importSample(uniqueName('created')) }),
   getKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`),
   updateKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`, { name: 'renamed' }),
   rotateKey: async (_, call) =>
@@ -941,6 +987,17 @@ export const samples: Record<string, SampleFactory> = {
   updateModelAlias: async (_, call) =>
     ownedSample(await createAliasPath(call), { models: ['sandbox/reasoner'] }),
   deleteModelAlias: async (_, call) => ownedSample(await createAliasPath(call)),
+  listShadows: fixedSample('/shadows'),
+  createShadow: fixedSample('/shadows', sampleShadow),
+  getShadow: shadowSample(''),
+  updateShadow: shadowSample('', { enabled: false }),
+  deleteShadow: shadowSample(''),
+  getShadowReport: shadowSample('/report'),
+  listShadowComparisons: shadowSample('/comparisons'),
+  compareShadowExchanges: shadowSample('/exchanges', {
+    request: { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] },
+    error: 'timeout',
+  }),
   listRoutingRules: fixedSample('/routing-rules'),
   createRoutingRule: async ({ workspace }) => ({
     path: '/routing-rules',
@@ -951,10 +1008,25 @@ export const samples: Record<string, SampleFactory> = {
   updateRoutingRule: async (tenant, call) =>
     ownedSample(await createRoutingRulePath(tenant, call), { enabled: false }),
   deleteRoutingRule: async (tenant, call) => ownedSample(await createRoutingRulePath(tenant, call)),
+  listComparisons: fixedSample('/comparisons'),
+  createComparison: fixedSample('/comparisons', sampleComparison),
+  getComparison: async (_, call) => ownedSample(await createComparisonPath(call)),
+  updateComparison: async (_, call) => ownedSample(await createComparisonPath(call), { name: 'Farewells' }),
+  deleteComparison: async (_, call) => ownedSample(await createComparisonPath(call)),
+  setComparisonVote: async (_, call) =>
+    ownedSample(`${await createComparisonPath(call)}/votes/0`, { model: 0 }),
+  deleteComparisonVote: async (_, call) => ownedSample(await createVotePath(call)),
   listSavedViews: fixedSample('/saved-views'),
   createSavedView: fixedSample('/saved-views', sampleView),
   updateSavedView: async (_, call) => ownedSample(await createSavedViewPath(call), { name: 'All failures' }),
   deleteSavedView: async (_, call) => ownedSample(await createSavedViewPath(call)),
+  listManagedRecords: fixedSample('/configuration/records'),
+  saveManagedRecord: fixedSample('/configuration/records', sampleManagedRecord),
+  deleteManagedRecord: async (_, call) => {
+    const id = uniqueName('record')
+    await call('PUT', '/configuration/records', { body: { ...sampleManagedRecord, id, name: id } })
+    return ownedSample(`/configuration/records?kind=Guardrail&id=${id}`)
+  },
   listCatalogueProviders: fixedSample('/catalogue/providers'),
   getCatalogueProvider: fixedSample('/catalogue/providers/sandbox'),
   putCatalogueProvider: async () => ({
@@ -1018,4 +1090,8 @@ export async function createRefusedKeys(server: TestServer): Promise<Record<stri
     .where('hash', '=', sha256(expired))
     .execute()
   return { unknown: `sk-hg-v1-${'0'.repeat(64)}`, disabled, expired }
+}
+
+function importSample(name: string) {
+  return { files: [{ name: 'keys.jsonl', content: JSON.stringify({ hash: sha256(name), name }) }] }
 }

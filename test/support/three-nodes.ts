@@ -109,15 +109,16 @@ export class ThreeNodes {
 export function describeOnThreeNodes(
   name: string,
   buildSettings: (first: string, second: string) => string,
-  tests: (scene: () => ThreeNodes) => void,
+  tests: (scene: () => ThreeNodes, isShared: boolean) => void,
 ): void {
   for (const [sharing, isPossible, environment] of sharings)
     describe.skipIf(!isPossible)(`${name} on three nodes, ${sharing}`, () => {
+      const isShared = sharing === 'with Valkey'
       let scene: ThreeNodes
       beforeAll(async () => {
-        scene = await ThreeNodes.start(buildSettings, environment(), sharing === 'with Valkey')
+        scene = await ThreeNodes.start(buildSettings, environment(), isShared)
       })
       afterAll(() => scene.stop())
-      tests(() => scene)
+      tests(() => scene, isShared)
     })
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { describeWithUpstreams, sendRequest } from '../inference/two-upstreams.ts'
+import { describeWithUpstreamsOnSqlite, sendRequest } from '../inference/two-upstreams.ts'
 import { describeOnSqlite, type TestServer } from '../support/harness.ts'
 import { type Format, itemOf, modelSettings, send } from './support.ts'
 
@@ -97,7 +97,7 @@ function replyWithCall(name: string, input: object) {
 const patchTool = { type: 'service:apply_patch' }
 const operation = { type: 'update_file', path: 'a.txt', diff: '@@\n-old\n+new\n' }
 
-describeWithUpstreams('patches and files', (bench) => {
+describeWithUpstreamsOnSqlite('patches and files', (bench) => {
   test('a valid patch is for the client to apply, and its result goes back to the model', async () => {
     const { first } = bench()
     first.enqueue(replyWithCall('apply_patch', { operation }))

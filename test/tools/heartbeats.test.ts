@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import {
   buildSettings,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   type FormatName,
   formatNames,
   sendPassingTime,
@@ -33,7 +33,7 @@ const heartbeats: Record<FormatName, string> = {
   responses: ': HEADGATE PROCESSING',
 }
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'heartbeats',
   (bench) => {
     /** The stream up to its second heartbeat, and the rest. */

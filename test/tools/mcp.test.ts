@@ -5,7 +5,12 @@ import { mcpTimes } from '../../src/inference/tools/mcp.ts'
 import { gatewayError } from '../../src/platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { setKeyGuardrail } from '../guardrails/support.ts'
-import { buildSettings, describeWithUpstreams, readJson, sendRequest } from '../inference/two-upstreams.ts'
+import {
+  buildSettings,
+  describeWithUpstreamsOnSqlite,
+  readJson,
+  sendRequest,
+} from '../inference/two-upstreams.ts'
 import { readSseData, replyWithCalls, replyWithText } from './replies.ts'
 
 const model = 'sandbox/echo'
@@ -67,7 +72,7 @@ const mixed = `  - id: test/mixed
       - { provider: one-responses, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000004" } }
 `
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'tools of MCP servers',
   (bench) => {
     const respond = (body: JsonObject) =>

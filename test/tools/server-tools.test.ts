@@ -217,8 +217,13 @@ describeWithUpstreams('server tools', (bench) => {
       .selectFrom('generation_lines')
       .selectAll()
       .where('generation_id', '=', row?.id ?? '')
+      .orderBy('position')
       .execute()
-    expect(lines).toHaveLength(3)
+    const tool = { kind: 'tool', name: 'datetime', provider: null, cost_nanos: 0n }
+    const turn = { kind: 'turn', cost_nanos: 10_000_000n }
+    expect(lines).toMatchObject([turn, tool, turn, tool, tool, turn])
+    const starts = lines.map(({ started_ms }) => started_ms ?? Number.NaN)
+    expect(starts).toEqual(starts.toSorted((a, b) => a - b))
     expect(await requestHolds(server.gateway.db).select('id').execute()).toEqual([])
     const [, second, third] = first.requests
     expect(second?.json.messages.map(({ role }: JsonObject) => role)).toEqual(['user', 'assistant', 'tool'])

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, test } from 'bun:test'
 import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import {
   clearGenerations,
-  describeWithUpstreams,
+  describeWithUpstreamsOnSqlite,
   type FormatName,
   formatNames,
   readJson,
@@ -40,7 +40,7 @@ function bodyOf(format: FormatName, content: string, tools: JsonObject[]): JsonO
   return { model: 'sandbox/echo', tools, ...prompt }
 }
 
-describeWithUpstreams(
+describeWithUpstreamsOnSqlite(
   'replies with web tools',
   (bench) => {
     beforeEach(async () => {

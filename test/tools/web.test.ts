@@ -10,7 +10,7 @@ import { prepareTools } from '../../src/inference/tool-loop/prepare.ts'
 import type { ToolRun } from '../../src/inference/tools/tool.ts'
 import { GatewayError } from '../../src/platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../src/platform/json/json-values.ts'
-import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
+import { describeOnSqlite, type TestServer } from '../support/harness.ts'
 
 const canary = 'canary-5ecret-engine-key-01234567'
 const searches: Record<string, unknown>[] = []
@@ -130,7 +130,7 @@ async function errorOf(preparing: Promise<unknown>): Promise<[number, string]> {
   }
 }
 
-describeOnEachDatabase(
+describeOnSqlite(
   'web tools',
   (server) => {
     beforeEach(() => {

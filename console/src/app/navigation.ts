@@ -33,7 +33,8 @@ export const navigation: NavigationGroup[] = [
         to: '/playground',
         icon: 'playground',
         permission: 'inference:write',
-        keywords: 'chat try compare prompt quote',
+        includes: '/comparisons',
+        keywords: 'chat try compare prompt quote matrix vote blind',
       },
       {
         label: 'API keys',
@@ -95,6 +96,13 @@ export const navigation: NavigationGroup[] = [
         icon: 'routing',
         permission: 'inference:write',
         keywords: 'simulate dry run endpoint provider order fallback quote price which',
+      },
+      {
+        label: 'Shadow mode',
+        to: '/shadows',
+        icon: 'copy',
+        permission: 'shadows:read',
+        keywords: 'mirror compare switch migrate old gateway litellm',
       },
       {
         label: 'Guardrails',
@@ -219,6 +227,14 @@ export const navigation: NavigationGroup[] = [
         keywords: 'settings privacy lock zero data retention training plugins',
       },
       {
+        label: 'Import',
+        to: '/import',
+        icon: 'up',
+        permission: 'keys:write',
+        isForOrganization: true,
+        keywords: 'migrate litellm new-api bifrost openrouter portkey csv keys gateway switch',
+      },
+      {
         label: 'System',
         to: '/system',
         icon: 'system',
@@ -258,6 +274,8 @@ export function findNavigationItem(pathname: string): NavigationItem | undefined
 
 /** Screens that need another permission than the one that leads to them. */
 export const innerScreens: Omit<NavigationItem, 'icon'>[] = [
+  { label: 'New comparison', to: '/comparisons/new', permission: 'inference:write' },
+  { label: 'Comparisons', to: '/comparisons', permission: 'comparisons:read' },
   { label: 'Catalog changes', to: '/models/changes', permission: 'catalogue:read' },
   { label: 'Routing rules', to: '/routing/rules', permission: 'routing_rules:read' },
 ]

@@ -9,7 +9,9 @@ export function PermittedOutlet() {
   const session = useSession()
   // Not the location, which is ahead of what the outlet shows while the next screen is loaded.
   const pathname = useMatches({ select: (matches) => matches.at(-1)?.pathname ?? '/' })
-  const item = innerScreens.find(({ to }) => to === pathname) ?? findNavigationItem(pathname)
+  const item =
+    innerScreens.find(({ to }) => to === pathname || pathname.startsWith(`${to}/`)) ??
+    findNavigationItem(pathname)
   if (!item?.permission || mayOpen(session, item)) return <Outlet />
   return (
     <Page key={pathname} title={item.label}>

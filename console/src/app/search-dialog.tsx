@@ -1,6 +1,6 @@
 import { useDebouncedValue } from '@mantine/hooks'
 import { Spotlight } from '@mantine/spotlight'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useSearchGroups } from './search-objects.ts'
 
 const debounceMs = 200
@@ -11,6 +11,11 @@ export function SearchDialog() {
   const [text, setText] = useState('')
   const [settledText] = useDebouncedValue(text, debounceMs)
   const groups = useSearchGroups(settledText)
+  const found = groups.flatMap(({ actions }) => actions.map(({ id }) => id)).join('\n')
+  // The library selects the first entry when somebody types, which is before the server has answered.
+  useEffect(() => {
+    if (settledText !== '' && found !== '') selectFirst()
+  }, [settledText, found])
   return (
     <Spotlight
       actions={groups}
@@ -26,4 +31,11 @@ export function SearchDialog() {
       limit={60}
     />
   )
+}
+
+/** Selects the entry that Enter opens, in the way of the library, unless one is selected. */
+function selectFirst(): void {
+  const list = document.querySelector('[role="dialog"]')
+  if (list?.querySelector('[data-selected]')) return
+  list?.querySelector('[data-action]')?.setAttribute('data-selected', 'true')
 }

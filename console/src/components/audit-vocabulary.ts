@@ -19,6 +19,7 @@ const nouns: Record<string, string> = {
   catalogue_model: 'model',
   catalogue_endpoint: 'endpoint',
   end_user: 'end user',
+  managed_record: 'record',
 }
 
 /** `guardrail`, `provider key` */
@@ -62,6 +63,8 @@ const phrases: Record<string, string> = {
   'server.start': 'started the server',
   'server.stop': 'stopped the server',
   'settings.reload': 'reloaded the settings',
+  'configuration.manage': 'declared {} in configuration files',
+  'configuration.release': 'stopped declaring {} in configuration files',
 }
 
 const verbs: Record<string, string> = {

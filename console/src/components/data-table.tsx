@@ -1,6 +1,7 @@
 import { Checkbox, type MantineBreakpoint, Table, VisuallyHidden } from '@mantine/core'
 import type { KeyboardEvent, ReactNode } from 'react'
 import type { CsvCell } from '../format/csv.ts'
+import { ManagedBadge } from './managed.tsx'
 import { useGrowingRows } from './use-growing-rows.ts'
 import type { Selection } from './use-selection.ts'
 
@@ -55,9 +56,10 @@ export function DataTable<Row>({ columns, rows, keyOf, minWidth, selection, name
               {selection && (
                 <SelectRow selection={selection} id={keyOf(row)} name={nameOf?.(row) ?? keyOf(row)} />
               )}
-              {shown.map((column) => (
+              {shown.map((column, index) => (
                 <Table.Td key={column.header} {...cellProps(column)}>
                   {column.render(row)}
+                  {index === 0 && <ManagedBadge record={row} />}
                 </Table.Td>
               ))}
             </Table.Tr>

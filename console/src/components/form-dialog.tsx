@@ -12,13 +12,16 @@ interface FormDialogProps<Result> {
   /** The dialog closes when this is done, and shows why if it fails. */
   onSubmit: () => Promise<Result>
   onClose: () => void
+  /** A step before this one. */
+  onBack?: () => void
   /** Called instead of closing, to show a result such as a secret. */
   onDone?: (result: Result) => void
 }
 
 /** A form in a dialog. */
 export function FormDialog<Result>(props: FormDialogProps<Result>) {
-  const { title, action, isReady = true, size = 'md', children, onSubmit, onClose, onDone = onClose } = props
+  const { title, action, isReady = true, size = 'md', children, onSubmit, onClose, onBack } = props
+  const { onDone = onClose } = props
   const [isPending, setPending] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const submit = async () => {
@@ -28,8 +31,8 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
       onDone(await onSubmit())
     } catch (failure) {
       setError(failure)
-      setPending(false)
     }
+    setPending(false)
   }
   return (
     <Modal opened onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': 'Close' }}>
@@ -43,6 +46,11 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
           {children}
           {error !== null && <ErrorNotice error={error} />}
           <Group justify="flex-end">
+            {onBack && (
+              <Button variant="default" mr="auto" onClick={onBack}>
+                Back
+              </Button>
+            )}
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>

@@ -28,7 +28,7 @@ export function LimitFields({ value, onChange }: LimitFieldsProps) {
     <Group grow align="flex-start" preventGrowOverflow={false}>
       <MoneyField
         label="Spending limit"
-        description="Empty for no limit"
+        description="Leave empty for no limit"
         min={0}
         defaultValue={value.limit}
         onChange={(limit) => onChange({ limit })}

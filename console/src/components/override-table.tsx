@@ -42,8 +42,8 @@ export function OverrideTable({ fields, base }: OverrideTableProps) {
 }
 
 const priceLabels: Record<string, string> = {
-  'pricing.prompt': 'In, per million',
-  'pricing.completion': 'Out, per million',
+  'pricing.prompt': 'Input price, per million',
+  'pricing.completion': 'Output price, per million',
   'pricing.input_cache_read': 'Cache read, per million',
   'pricing.input_cache_write': 'Cache write, per million',
 }

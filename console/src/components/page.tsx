@@ -28,12 +28,14 @@ export function Page({ title, description, scope, docs, calls = [], actions, chi
     <Stack gap="lg">
       <Group justify="space-between" align="flex-start" gap="sm">
         <div style={{ flex: '1 1 260px', minWidth: 0 }}>
-          <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
-            {title}
-          </Title>
-          {scope && <ScopeBadge scope={scope} />}
+          <Group gap="xs">
+            <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+              {title}
+            </Title>
+            {scope && <ScopeBadge scope={scope} />}
+          </Group>
           {description && (
-            <Text c="dimmed" size="sm" maw={640}>
+            <Text c="dimmed" size="sm" maw={640} mt={4}>
               {description}
             </Text>
           )}

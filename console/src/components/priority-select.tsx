@@ -42,7 +42,7 @@ export function MaxPrioritySelect({ value, onChange }: MaxPrioritySelectProps) {
   return (
     <Select
       label="Highest priority"
-      description="What a request may ask for"
+      description="What a request may use"
       placeholder="Same as priority"
       clearable
       data={options}

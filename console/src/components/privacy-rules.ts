@@ -5,10 +5,10 @@ export const trainingSwitches = [
 ] as const
 
 export const retentionSwitches = [
-  ['enforce_zdr_vendor_a', 'Models of Anthropic'],
-  ['enforce_zdr_vendor_b', 'Models of OpenAI'],
-  ['enforce_zdr_vendor_c', 'Models of Google'],
-  ['enforce_zdr_vendor_d', 'Models of xAI'],
+  ['enforce_zdr_vendor_a', 'Anthropic models'],
+  ['enforce_zdr_vendor_b', 'OpenAI models'],
+  ['enforce_zdr_vendor_c', 'Google models'],
+  ['enforce_zdr_vendor_d', 'xAI models'],
   ['enforce_zdr_other', 'All other models'],
 ] as const
 

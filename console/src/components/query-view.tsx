@@ -2,6 +2,7 @@ import { Skeleton, Stack } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { ErrorNotice } from './error-notice.tsx'
+import { ManagedNotice } from './managed.tsx'
 
 interface QueryViewProps<T> {
   query: UseQueryResult<T, unknown>
@@ -14,6 +15,7 @@ export function QueryView<T>({ query, children }: QueryViewProps<T>) {
     return (
       <>
         {query.error !== null && <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />}
+        <ManagedNotice reply={query.data} />
         {children(query.data)}
       </>
     )

@@ -6,6 +6,21 @@ export function formatTime(iso: string): string {
   return dateAndTime.format(new Date(iso))
 }
 
+const dayAndTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  second: '2-digit',
+})
+
+/** Without the year, if it is this one. */
+export function formatShortTime(iso: string, now = Date.now()): string {
+  const date = new Date(iso)
+  const isThisYear = date.getFullYear() === new Date(now).getFullYear()
+  return (isThisYear ? dayAndTime : dateAndTime).format(date)
+}
+
 /** `2026-11-16 09:30:00 UTC` */
 export function formatUtc(iso: string): string {
   return `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`

@@ -10,12 +10,13 @@ import { containersRoute, filesRoute, mediaRoute } from './files/route.ts'
 import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { homeRoute } from './home/route.ts'
 import { identityRoute } from './identity/route.ts'
+import { importRoute } from './import/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
 import { limitsRoute } from './limits/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
 import { catalogEditsRoute, modelRoute, modelsRoute } from './models/route.ts'
 import { notificationsRoute } from './notifications/route.ts'
-import { playgroundRoute } from './playground/route.ts'
+import { comparisonRoute, comparisonsRoute, newComparisonRoute, playgroundRoute } from './playground/route.ts'
 import { presetRoute, presetsRoute } from './presets/route.ts'
 import { providerRoute, providersRoute } from './providers/route.ts'
 import { operationRoute, referenceRoute } from './reference/route.ts'
@@ -25,6 +26,7 @@ import { rolesRoute } from './roles/route.ts'
 import { routingRoute, routingRulesRoute } from './routing/route.ts'
 import { sessionRoute } from './sessions/route.ts'
 import { settingsRoute } from './settings/route.ts'
+import { shadowRoute, shadowsRoute } from './shadows/route.ts'
 import { systemRoute } from './system/route.ts'
 import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
 
@@ -32,6 +34,9 @@ import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
 export const screenRoutes = [
   homeRoute,
   playgroundRoute,
+  comparisonsRoute,
+  newComparisonRoute,
+  comparisonRoute,
   modelsRoute,
   catalogEditsRoute,
   modelRoute,
@@ -60,6 +65,8 @@ export const screenRoutes = [
   presetRoute,
   routingRoute,
   routingRulesRoute,
+  shadowsRoute,
+  shadowRoute,
   filesRoute,
   mediaRoute,
   containersRoute,
@@ -71,6 +78,7 @@ export const screenRoutes = [
   auditRoute,
   auditDestinationsRoute,
   settingsRoute,
+  importRoute,
   systemRoute,
   referenceRoute,
   operationRoute,

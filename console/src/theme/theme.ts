@@ -12,6 +12,8 @@ import {
 } from '@mantine/core'
 import {
   codeColors,
+  type Density,
+  densities,
   fontFamily,
   fontSizes,
   lineHeights,
@@ -74,7 +76,7 @@ export const theme = createTheme({
     Tooltip: Tooltip.extend({ defaultProps: { transitionProps } }),
     // Without it, a wide table without links cannot be scrolled with the keyboard.
     TableScrollContainer: TableScrollContainer.extend({
-      defaultProps: { scrollAreaProps: { viewportProps: { tabIndex: 0 } } },
+      defaultProps: { scrollAreaProps: { viewportProps: { tabIndex: 0 }, offsetScrollbars: 'present' } },
     }),
     // The title of a dialog is not the banner of the page.
     Modal: Modal.extend({
@@ -101,24 +103,35 @@ const toneOf: Record<string, Tone> = {
 const darkest: Record<string, string> = { yellow: '#8a4b00' }
 
 /** Some colors of the library are too pale to read: secondary text, badges, colored text, links, outlined buttons. */
-export const cssVariables: CSSVariablesResolver = ({ colors }) => {
-  const light = schemeVariables('light')
-  const dark = schemeVariables('dark')
-  for (const [name, shades] of Object.entries(colors)) {
-    const tone = toneOf[name]
-    const text = tone ? toneColors(tone, 'light').text : (darkest[name] ?? shades[9])
-    light[`--mantine-color-${name}-light`] = tone ? toneColors(tone, 'light').soft : shades[0]
-    light[`--mantine-color-${name}-light-color`] = text
-    light[`--mantine-color-${name}-text`] = text
-    light[`--mantine-color-${name}-outline`] = text
-    dark[`--mantine-color-${name}-text`] = tone ? toneColors(tone, 'dark').text : shades[4]
-    if (!tone) continue
-    const colors = toneColors(tone, 'dark')
-    dark[`--mantine-color-${name}-light`] = colors.soft
-    dark[`--mantine-color-${name}-light-color`] = colors.text
-    dark[`--mantine-color-${name}-outline`] = colors.text
+export const cssVariables =
+  (density: Density): CSSVariablesResolver =>
+  ({ colors }) => {
+    const light = schemeVariables('light')
+    const dark = schemeVariables('dark')
+    for (const [name, shades] of Object.entries(colors)) {
+      const tone = toneOf[name]
+      const text = tone ? toneColors(tone, 'light').text : (darkest[name] ?? shades[9])
+      light[`--mantine-color-${name}-light`] = tone ? toneColors(tone, 'light').soft : shades[0]
+      light[`--mantine-color-${name}-light-color`] = text
+      light[`--mantine-color-${name}-text`] = text
+      light[`--mantine-color-${name}-outline`] = text
+      dark[`--mantine-color-${name}-text`] = tone ? toneColors(tone, 'dark').text : shades[4]
+      if (!tone) continue
+      const colors = toneColors(tone, 'dark')
+      dark[`--mantine-color-${name}-light`] = colors.soft
+      dark[`--mantine-color-${name}-light-color`] = colors.text
+      dark[`--mantine-color-${name}-outline`] = colors.text
+    }
+    return { variables: densityVariables(density), light, dark }
   }
-  return { variables: {}, light, dark }
+
+function densityVariables(density: Density): Record<string, string> {
+  const { rowSpacing, controlXs, controlSm } = densities[density]
+  return {
+    '--headgate-row-spacing': String(rowSpacing),
+    '--headgate-control-xs': controlXs,
+    '--headgate-control-sm': controlSm,
+  }
 }
 
 function schemeVariables(scheme: 'light' | 'dark'): Record<string, string> {

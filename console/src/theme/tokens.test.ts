@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'bun:test'
-import { codeColors, fontSizes, motionMs, schemes, spacing, type Tone, toneColors } from './tokens.ts'
+import {
+  codeColors,
+  densities,
+  fontSizes,
+  motionMs,
+  schemes,
+  spacing,
+  type Tone,
+  toneColors,
+} from './tokens.ts'
 
 /** Relative luminance as WCAG 2.2 defines it. */
 function luminanceOf(color: string): number {
@@ -55,6 +64,22 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
       expect(contrastOf(text, background)).toBeGreaterThanOrEqual(textMinimum)
     expect(contrastOf(mark, colors.surface)).toBeGreaterThanOrEqual(controlMinimum)
   })
+})
+
+test('a denser table has smaller controls, which still can be hit', () => {
+  const { compact, standard, comfortable } = densities
+  const pixels = (size: string) => Number.parseFloat(size) * 16
+  for (const [smaller, larger] of [
+    [compact, standard],
+    [standard, comfortable],
+  ] as const) {
+    expect(smaller.rowHeight).toBeLessThan(larger.rowHeight)
+    expect(smaller.rowSpacing).toBeLessThan(larger.rowSpacing)
+    expect(pixels(smaller.controlXs)).toBeLessThan(pixels(larger.controlXs))
+    expect(pixels(smaller.controlSm)).toBeLessThan(pixels(larger.controlSm))
+  }
+  // The minimum target of WCAG 2.2.
+  expect(pixels(compact.controlXs)).toBeGreaterThanOrEqual(24)
 })
 
 test('spacing is on a grid of four pixels, sizes of text differ, and motion is short', () => {

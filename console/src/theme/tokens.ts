@@ -192,6 +192,15 @@ export const lineHeights = { xs: '1.35', sm: '1.45', md: '1.5', lg: '1.5', xl: '
 /** Multiples of eight, with one half step. */
 export const spacing = { xs: rem(8), sm: rem(12), md: rem(16), lg: rem(24), xl: rem(32) }
 
+/** How close together rows and controls are. `rowHeight` is in pixels, for rows that are placed by a script. */
+export const densities = {
+  compact: { rowHeight: 30, rowSpacing: 0.5, controlXs: rem(26), controlSm: rem(30) },
+  standard: { rowHeight: 40, rowSpacing: 1, controlXs: rem(30), controlSm: rem(36) },
+  comfortable: { rowHeight: 52, rowSpacing: 1.75, controlXs: rem(36), controlSm: rem(44) },
+}
+
+export type Density = keyof typeof densities
+
 export const radius = { xs: rem(4), sm: rem(6), md: rem(8), lg: rem(12), xl: rem(16) }
 
 export const fontFamily =

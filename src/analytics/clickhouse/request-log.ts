@@ -72,7 +72,7 @@ async function readPending(
       .selectFrom('generations')
       .selectAll()
       .where('id', 'in', pending.slice(at, at + rowsPerRead))
-      .where(selectRange(selection, bounds, 'generations'))
+      .where(selectRange(db, selection, bounds, 'generations'))
       .where(buildCondition(selection, selection.generations ?? []))
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')

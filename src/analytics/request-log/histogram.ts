@@ -1,11 +1,17 @@
 import { sql } from 'kysely'
 import type { Db } from '../../platform/db/db.ts'
 import { usdFromNanos } from '../../platform/money/money.ts'
+import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
+import { RollupTimeoutError } from '../rollups/segment-store.ts'
+import { findLookup } from './lookup.ts'
+import { findKnownPeriod, listPeriods, type Narrowing, narrow, type Period } from './narrowing.ts'
 import { buildCondition, type Condition, type LogSelection } from './selection.ts'
-import { type Bounds, selectRange, walkBatches } from './walk.ts'
+import { type Bounds, type LogEntry, minBatches, selectRange, walkBatches } from './walk.ts'
 
 /** The batches that are read for one histogram. */
 const maxBatches = 50
+/** After `minBatches`, it ends when this time is over. */
+const maxMs = 700
 
 export interface HistogramBucket {
   start: string
@@ -22,6 +28,8 @@ export interface Histogram {
   searchedTo: string | null
 }
 
+type PeriodSelection = LogSelection & { from: string; to: string }
+
 /** The counts of one bucket. */
 interface Counts {
   completed: number
@@ -34,60 +42,140 @@ interface Counts {
 /** A bucket, or the part of it that is in a batch. */
 interface Part {
   counts: Counts
-  selection: LogSelection
+  selection: PeriodSelection
   bounds: Bounds
 }
 
 /** Requests that match, by the time of their arrival, over the period of the selection. Bounded like a page of the list. */
-export async function readHistogram(
-  db: Db,
-  selection: LogSelection & { from: string; to: string },
-  count: number,
-): Promise<Histogram> {
-  const from = Date.parse(selection.from)
-  const widthMs = Math.max(1, Math.ceil((Date.parse(selection.to) - from) / count))
-  const totals = Array.from({ length: count }, () => ({
-    ...{ completed: 0, failed: 0, cancelled: 0, refused: 0 },
-    cost: 0n,
-  }))
-  let searchedTo: string | null = null
-  for await (const bounds of walkBatches(db, selection, null, maxBatches)) {
-    for (const part of splitBatch(selection, bounds, totals, widthMs)) await countPart(db, part)
-    searchedTo = bounds.until?.created_at ?? null
-  }
-  const buckets = totals.map(({ completed, failed, cancelled, refused, cost }, index) => ({
-    start: new Date(from + index * widthMs).toISOString(),
-    requests: completed + failed + cancelled + refused,
-    failed,
-    cancelled,
-    refused,
-    cost: usdFromNanos(cost),
-  }))
-  return { buckets, searchedTo }
+export async function readHistogram(db: Db, selection: PeriodSelection, count: number): Promise<Histogram> {
+  const counts = new BucketCounts(selection, count)
+  const searchedTo = await countAll(db, selection, counts)
+  return { buckets: counts.list(), searchedTo }
 }
 
-/** Splits a batch at the starts of the buckets, so that the database counts each part as a whole. */
-function* splitBatch(
-  selection: LogSelection & { from: string; to: string },
-  { after, until }: Bounds,
-  totals: readonly Counts[],
-  widthMs: number,
-): Generator<Part> {
-  const start = Date.parse(selection.from)
-  const startOf = (index: number) => new Date(start + index * widthMs).toISOString()
-  const indexOf = (time: string) => Math.floor((Date.parse(time) - start) / widthMs)
-  const newest = Math.min(totals.length - 1, indexOf(after?.created_at ?? selection.to))
-  const oldest = Math.max(0, indexOf(until?.created_at ?? selection.from))
-  for (let index = oldest; index <= newest; index++) {
-    const counts = totals[index]
-    if (!counts) continue
-    const end = startOf(index + 1)
-    yield {
-      counts,
-      selection: { ...selection, from: startOf(index), to: end < selection.to ? end : selection.to },
-      bounds: { after, until: index === oldest ? until : null },
+class BucketCounts {
+  readonly #start: number
+  readonly #widthMs: number
+  readonly #all: Counts[]
+
+  constructor({ from, to }: PeriodSelection, count: number) {
+    this.#start = Date.parse(from)
+    this.#widthMs = Math.max(1, Math.ceil((Date.parse(to) - this.#start) / count))
+    this.#all = Array.from({ length: count }, () => ({
+      ...{ completed: 0, failed: 0, cancelled: 0, refused: 0 },
+      cost: 0n,
+    }))
+  }
+
+  add({ generation, refused }: LogEntry): void {
+    const counts = this.#all[this.#indexOf((generation ?? refused).created_at)]
+    if (!counts) return
+    if (refused) counts.refused += refused.requests
+    if (!generation) return
+    counts[generation.status]++
+    counts.cost += generation.cost_nanos
+  }
+
+  /** Splits a batch at the starts of the buckets, so that the database counts each part as a whole. */
+  *split(selection: PeriodSelection, { after, until }: Bounds): Generator<Part> {
+    const newest = Math.min(this.#all.length - 1, this.#indexOf(after?.created_at ?? selection.to))
+    const oldest = Math.max(0, this.#indexOf(until?.created_at ?? selection.from))
+    for (let index = oldest; index <= newest; index++) {
+      const counts = this.#all[index]
+      if (!counts) continue
+      const [from, to] = [this.#startOf(index), this.#startOf(index + 1)]
+      yield {
+        counts,
+        selection: {
+          ...selection,
+          from: from > selection.from ? from : selection.from,
+          to: to < selection.to ? to : selection.to,
+        },
+        bounds: { after, until: index === oldest ? until : null },
+      }
     }
   }
+
+  list(): HistogramBucket[] {
+    return this.#all.map(({ completed, failed, cancelled, refused, cost }, index) => ({
+      start: this.#startOf(index),
+      requests: completed + failed + cancelled + refused,
+      failed,
+      cancelled,
+      refused,
+      cost: usdFromNanos(cost),
+    }))
+  }
+
+  #indexOf(time: string): number {
+    return Math.floor((Date.parse(time) - this.#start) / this.#widthMs)
+  }
+
+  #startOf(index: number): string {
+    return new Date(this.#start + index * this.#widthMs).toISOString()
+  }
+}
+
+/** Returns the time at which the search ended; null if it covers the period. */
+async function countAll(db: Db, selection: PeriodSelection, counts: BucketCounts): Promise<string | null> {
+  const found = await findLookup(db, selection)
+  if (found) {
+    for (const entry of found) counts.add(entry)
+    return null
+  }
+  const narrowing = narrow(selection)
+  const period = narrowing && (await findKnownPeriod(db, selection))
+  if (!narrowing || period?.isCut) return countBatches(db, selection, counts)
+  const rejected = selection.refused
+    ? await countBatches(db, { ...selection, generations: null }, counts)
+    : null
+  const served =
+    period && (await countPeriods(db, { ...selection, refused: null }, { narrowing, period }, counts))
+  return rejected !== null && (served === null || rejected > served) ? rejected : served
+}
+
+/** Counts the times that the roll-ups name. */
+async function countPeriods(
+  db: Db,
+  selection: PeriodSelection,
+  { narrowing, period }: { narrowing: Narrowing; period: Period },
+  counts: BucketCounts,
+): Promise<string | null> {
+  const end = performance.now() + maxMs
+  let reached = selection.to
+  try {
+    for await (const found of listPeriods(db, selection.organizationId, narrowing, period)) {
+      for (const part of found.periods) {
+        if (performance.now() > end) return reached
+        const [from, to] = [new Date(part.from).toISOString(), new Date(part.to).toISOString()]
+        const searchedTo = await countBatches(db, { ...selection, from, to }, counts)
+        if (searchedTo !== null) return searchedTo
+        reached = from
+        await yieldToEventLoop()
+      }
+      reached = new Date(found.reached).toISOString()
+    }
+  } catch (error) {
+    if (!(error instanceof RollupTimeoutError)) throw error
+    return reached
+  }
+  return null
+}
+
+async function countBatches(
+  db: Db,
+  selection: PeriodSelection,
+  counts: BucketCounts,
+): Promise<string | null> {
+  const end = performance.now() + maxMs
+  let searchedTo: string | null = null
+  let read = 0
+  for await (const bounds of walkBatches(db, selection, null, maxBatches)) {
+    for (const part of counts.split(selection, bounds)) await countPart(db, part)
+    searchedTo = bounds.until?.created_at ?? null
+    if (++read >= minBatches && performance.now() > end) break
+  }
+  return searchedTo
 }
 
 async function countPart(db: Db, { counts, selection, bounds }: Part): Promise<void> {
@@ -115,7 +203,7 @@ function countGenerations(db: Db, selection: LogSelection, bounds: Bounds, condi
       sql<number | string>`count(*) filter (where status = 'cancelled')`.as('cancelled'),
       sql<bigint>`cast(coalesce(sum(cost_nanos), 0) as bigint)`.as('cost_nanos'),
     ])
-    .where(selectRange(selection, bounds, 'generations'))
+    .where(selectRange(db, selection, bounds, 'generations'))
     .where(buildCondition(selection, conditions))
     .executeTakeFirst()
 }
@@ -124,7 +212,7 @@ function countRefused(db: Db, selection: LogSelection, bounds: Bounds, condition
   return db
     .selectFrom('refused_requests')
     .select(sql<number | string>`cast(coalesce(sum(requests), 0) as bigint)`.as('requests'))
-    .where(selectRange(selection, bounds, 'refused_requests'))
+    .where(selectRange(db, selection, bounds, 'refused_requests'))
     .where(buildCondition(selection, conditions))
     .executeTakeFirst()
 }

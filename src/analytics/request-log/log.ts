@@ -1,8 +1,9 @@
 import { readStoredHistogram, readStoredLogPage } from '../clickhouse/request-log.ts'
 import { type AnalyticsStores, readRecent } from '../stores.ts'
 import { type Histogram, readHistogram } from './histogram.ts'
+import { searchLog } from './search.ts'
 import type { LogSelection } from './selection.ts'
-import { type LogPage, type LogPosition, readLogPage } from './walk.ts'
+import type { LogPage, LogPosition } from './walk.ts'
 
 /** A page of the requests that match, newest first: generations of ClickHouse if it is there. */
 export function findLogPage(
@@ -12,10 +13,10 @@ export function findLogPage(
 ): Promise<LogPage> {
   const { clickhouse } = stores
   return readRecent(stores, (db) => {
-    const walk = () => readLogPage(db, selection, page)
+    const search = () => searchLog(db, selection, page)
     return clickhouse
-      ? clickhouse.readOr(() => readStoredLogPage(clickhouse, db, selection, page), walk)
-      : walk()
+      ? clickhouse.readOr(() => readStoredLogPage(clickhouse, db, selection, page), search)
+      : search()
   })
 }
 

@@ -17,6 +17,12 @@ export type Condition =
   | { any: readonly Condition[] }
   | { not: Condition }
 
+/** An id that has an index, and that all requests of a selection have. */
+export interface IndexedId {
+  column: 'session_id' | 'request_id' | 'upstream_id'
+  value: string
+}
+
 /** The selection of requests in a list. Conditions are data, so that the list and its live continuation agree. */
 export interface LogSelection {
   organizationId: string
@@ -30,6 +36,8 @@ export interface LogSelection {
   refused: readonly Condition[] | null
   /** Whether to select only requests that did not succeed, which have an index of their own. */
   isUnsuccessful: boolean
+  /** What finds the requests without a search by time; the conditions have it, too. */
+  indexedId?: IndexedId | null
   /** Alternatives of which one must hold as a whole; null: the caller may see all. */
   visible: readonly (readonly Condition[])[] | null
 }

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../gateway/gateway.ts'
+import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import { TextMatcher, walkCandidates } from '../../storage/content-search/search-contents.ts'
 import type { TextQuery } from '../../storage/content-search/words.ts'
 import type { ContentPosition } from '../../storage/stored-contents.ts'
@@ -48,6 +49,7 @@ export async function findTextPage(
   )
   for await (const { candidates, last, isEnd } of batches) {
     if (isEnd) break
+    await yieldToEventLoop()
     for (const row of await readRows(gateway, search, candidates)) {
       compared++
       if (await matcher.matches(row.id)) entries.push({ generation: row, refused: null })
@@ -80,7 +82,7 @@ async function readRows(
   const rows = await db
     .selectFrom(candidateRows.as('generations'))
     .selectAll()
-    .where(selectRange(selection, { after: null, until: null }, 'generations'))
+    .where(selectRange(db, selection, { after: null, until: null }, 'generations'))
     .where(buildCondition(selection, selection.generations ?? []))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')

@@ -3,6 +3,7 @@ import type { Db } from '../../platform/db/db.ts'
 import type { GenerationTable } from '../../platform/db/generation-table.ts'
 import type { RefusedRequestTable } from '../../platform/db/schema.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
+import { hasIndexedId } from './indexed-id.ts'
 import { buildCondition, type Condition, isVisible, type LogSelection, matchesAll } from './selection.ts'
 
 export type GenerationRow = Selectable<GenerationTable>
@@ -28,21 +29,34 @@ export interface LogPage {
 /** The rows that are read at once. Takes about two milliseconds. */
 export const batchSize = 1000
 /** The batches that are read for one page: conditions without an index are applied to their rows. */
-export const maxBatches = 20
+export const maxBatches = 100
+/** After this many, a page ends when its time is over. */
+export const minBatches = 20
+const maxMs = 400
+
+interface PageRequest {
+  limit: number
+  start: LogPosition | null
+  /** The most batches that are read. */
+  batches?: number
+}
 
 /** A page of the requests that match, newest first. Reads a bounded number of rows, whatever matches. */
 export async function readLogPage(
   db: Db,
   selection: LogSelection,
-  { limit, start }: { limit: number; start: LogPosition | null },
+  { limit, start, batches = maxBatches }: PageRequest,
 ): Promise<LogPage> {
   if (selection.id !== null) return { entries: await readOne(db, selection, selection.id), last: null }
+  const end = performance.now() + maxMs
   const entries: LogEntry[] = []
   let last = start
-  for await (const { after, until } of walkBatches(db, selection, start, maxBatches)) {
+  let read = 0
+  for await (const { after, until } of walkBatches(db, selection, start, batches)) {
     entries.push(...(await readRange(db, selection, { after, until, limit: limit - entries.length })))
     if (entries.length === limit) return { entries, last: positionOf(entries.at(-1)) }
     last = until
+    if (++read >= minBatches && performance.now() > end) break
   }
   return { entries, last }
 }
@@ -106,18 +120,23 @@ interface Range extends Bounds {
   limit: number
 }
 
-type Table = 'generations' | 'refused_requests'
+export type LogTable = 'generations' | 'refused_requests'
 
 /**
  * The rows of a table that the conditions are applied to. With one bound at each end, the narrower one: of two, SQLite
  * seeks to either, and compares the other with every row between them.
  */
 export function selectRange(
-  { organizationId, from, to, isUnsuccessful }: LogSelection,
+  db: Db,
+  { organizationId, from, to, isUnsuccessful, indexedId }: LogSelection,
   { after, until }: Bounds,
-  table: Table,
+  table: LogTable,
 ): RawBuilder<boolean> {
-  const parts = [sql<boolean>`organization_id = ${organizationId}`]
+  const parts =
+    indexedId?.column === 'session_id'
+      ? // An expression, so that only the index of sessions applies.
+        [hasIndexedId(db, indexedId), sql<boolean>`organization_id || '' = ${organizationId}`]
+      : [sql<boolean>`organization_id = ${organizationId}`]
   if (until) parts.push(sql`(created_at, id) >= (${until.created_at}, ${until.id})`)
   else if (from !== null) parts.push(sql`created_at >= ${from}`)
   if (after && (to === null || after.created_at < to))
@@ -134,7 +153,7 @@ async function findBoundary(
   selection: LogSelection,
   after: LogPosition | null,
 ): Promise<LogPosition | null> {
-  const tables: Table[] = []
+  const tables: LogTable[] = []
   if (selection.generations) tables.push('generations')
   if (selection.refused) tables.push('refused_requests')
   const ends = await Promise.all(
@@ -142,7 +161,7 @@ async function findBoundary(
       db
         .selectFrom(table)
         .select(['created_at', 'id'])
-        .where(selectRange(selection, { after, until: null }, table))
+        .where(selectRange(db, selection, { after, until: null }, table))
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .limit(1)
@@ -155,7 +174,7 @@ async function findBoundary(
 }
 
 /** The matching rows of both tables, newest first. */
-async function readRange(db: Db, selection: LogSelection, range: Range): Promise<LogEntry[]> {
+export async function readRange(db: Db, selection: LogSelection, range: Range): Promise<LogEntry[]> {
   const { generations, refused } = selection
   const [served, rejected] = await Promise.all([
     generations ? readGenerations(db, selection, generations, range) : [],
@@ -175,7 +194,7 @@ export function mergeEntries(
   return entries.sort((a, b) => compareNewestFirst(a.row, b.row)).map(({ entry }) => entry)
 }
 
-function compareNewestFirst(a: LogPosition, b: LogPosition): number {
+export function compareNewestFirst(a: LogPosition, b: LogPosition): number {
   if (a.created_at !== b.created_at) return a.created_at < b.created_at ? 1 : -1
   return a.id < b.id ? 1 : a.id > b.id ? -1 : 0
 }
@@ -189,7 +208,7 @@ function readGenerations(
   return db
     .selectFrom('generations')
     .selectAll()
-    .where(selectRange(selection, range, 'generations'))
+    .where(selectRange(db, selection, range, 'generations'))
     .where(buildCondition(selection, conditions))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
@@ -206,7 +225,7 @@ function readRefused(
   return db
     .selectFrom('refused_requests')
     .selectAll()
-    .where(selectRange(selection, range, 'refused_requests'))
+    .where(selectRange(db, selection, range, 'refused_requests'))
     .where(buildCondition(selection, conditions))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')

@@ -294,6 +294,23 @@ export async function findSegmentsBefore(
   return rows.map(({ id }) => id)
 }
 
+/** The first day that a level has of an organization; null if it has none. */
+export async function findFirstDay(
+  db: Db,
+  organizationId: string,
+  level: SegmentLevel,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('usage_segments')
+    .select('day')
+    .where('organization_id', '=', organizationId)
+    .where('level', '=', level)
+    .orderBy('day')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.day ?? null
+}
+
 /** Days with requests that the level lacks, not counting those from before the number of requests was recorded. */
 export async function findDaysWithout(
   db: Db,

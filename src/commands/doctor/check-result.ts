@@ -4,6 +4,7 @@ import { rootCauseMessage } from '../../platform/root-cause.ts'
 export const checkNames = [
   'configuration',
   'database',
+  'services',
   'clock',
   'disk',
   'providers',

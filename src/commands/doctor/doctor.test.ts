@@ -4,16 +4,22 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { findFreePort } from '../../../scripts/postgres.mjs'
 import { cert, loopbackCert, loopbackKey } from '../../../test/support/certificate.ts'
+import { hasClickHouse, TestClickHouse } from '../../../test/support/clickhouse.ts'
 import { createMigratedFile } from '../../../test/support/databases.ts'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { startMailServer } from '../../../test/support/mail-server.ts'
 import { program } from '../../../test/support/program.ts'
 import { vendorReply } from '../../../test/support/replies.ts'
 import { Program } from '../../../test/support/running-program.ts'
+import { formatS3Settings, hasS3, newS3Options } from '../../../test/support/s3.ts'
 import { startUpstream, type Upstream } from '../../../test/support/upstream.ts'
+import { hasValkey, newRedisEnvironment } from '../../../test/support/valkey.ts'
 import type { Environment } from '../../config.ts'
 import { recordServerEvent } from '../../gateway/server-events.ts'
 import { isPostgres } from '../../platform/db/db.ts'
+import { S3Store } from '../../platform/files/s3-store.ts'
 import { checkPublicCertificate, describeAuthorities, describeExpiry } from './certificates.ts'
 import { type CheckName, type CheckResult, checkNames } from './check-result.ts'
 import { diagnose, formatDiagnosis } from './doctor.ts'
@@ -42,6 +48,84 @@ providers:
 models:
   - { id: acme/chat, name: Chat, endpoints: [{ provider: local, upstream_model: m }] }
 `
+
+describe('the other servers', () => {
+  const check = async (variables: Record<string, string>, yaml = '') => {
+    const installation = newInstallation(variables)
+    writeFileSync(installation.HEADGATE_CONFIG ?? '', yaml)
+    const results = await run(installation)
+    return results.filter(({ check }) => check === 'services')
+  }
+
+  test('none are configured', async () => {
+    expect(await check({})).toMatchObject([{ status: 'ok', message: expect.stringContaining('No other') }])
+  })
+
+  test('one that cannot be reached, or rejects its credentials, fails without showing them', async () => {
+    const port = await findFreePort()
+    const inbox = await startMailServer({ user: 'gateway', password: 'right' })
+    const s3 = { endpoint: `http://127.0.0.1:${port}`, bucket: 'b', region: 'r', prefix: '' }
+    const keys = { access_key_id: 'canary-id', secret_access_key: 'canary-secret' }
+    const smtp = { host: '127.0.0.1', port: inbox.port, tls: 'none', user: 'gateway', password: 'canary-p' }
+    const yaml = JSON.stringify({
+      public_url: 'https://gateway.example.com',
+      files: { s3: { ...s3, ...keys } },
+      smtp: { ...smtp, from: 'gateway@example.com' },
+    })
+    const results = await check(
+      {
+        REDIS_URL: `redis://:canary-redis@127.0.0.1:${port}`,
+        CLICKHOUSE_URL: `http://user:canary-house@127.0.0.1:${port}/db`,
+      },
+      yaml,
+    )
+    await inbox.close()
+    expect(results.map(({ status }) => status)).toEqual(['failed', 'failed', 'failed', 'failed'])
+    for (const { remedy } of results) expect(remedy).not.toBeNull()
+    expect(JSON.stringify(results)).not.toContain('canary')
+    expect(inbox.unread).toBe(0)
+  })
+
+  test('a mail server that accepts the password gets no mail', async () => {
+    const inbox = await startMailServer({ user: 'gateway', password: 'right' })
+    const smtp = { host: '127.0.0.1', port: inbox.port, tls: 'none', user: 'gateway', password: 'right' }
+    const from = 'gateway@example.com'
+    const yaml = JSON.stringify({ public_url: 'https://gateway.example.com', smtp: { ...smtp, from } })
+    expect(await check({}, yaml)).toMatchObject([
+      { status: 'ok', message: expect.stringContaining('mail server responds') },
+    ])
+    expect(inbox.unread).toBe(0)
+    await inbox.close()
+  })
+
+  test.skipIf(!hasValkey)('Valkey', async () => {
+    expect(await check(newRedisEnvironment())).toMatchObject([{ status: 'ok' }])
+    const wrong = new URL(newRedisEnvironment().REDIS_URL ?? '')
+    wrong.username = 'nobody'
+    wrong.password = 'canary'
+    const [result] = await check({ REDIS_URL: wrong.href })
+    expect(result).toMatchObject({ status: 'failed' })
+    expect(JSON.stringify(result)).not.toContain('canary')
+  })
+
+  test.skipIf(!hasS3)('a bucket, which remains as it is', async () => {
+    const options = newS3Options()
+    expect(await check({}, formatS3Settings(options))).toMatchObject([{ status: 'ok' }])
+    const wrong = formatS3Settings({ ...options, secretAccessKey: 'canary' })
+    expect(await check({}, wrong)).toMatchObject([{ status: 'failed' }])
+    const pages = await Array.fromAsync(new S3Store(options).list())
+    expect(pages.flat()).toEqual([])
+  })
+
+  test.skipIf(!hasClickHouse)('ClickHouse', async () => {
+    const clickhouse = await TestClickHouse.start()
+    try {
+      expect(await check(await clickhouse.newEnvironment())).toMatchObject([{ status: 'ok' }])
+    } finally {
+      await clickhouse.stop()
+    }
+  })
+})
 
 describeOnEachDatabase('headgate doctor beside a running server', (server) => {
   let upstream: Upstream

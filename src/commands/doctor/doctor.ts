@@ -9,6 +9,7 @@ import { type CheckedDatabase, checkDatabase } from './database.ts'
 import { checkClock, checkDisk } from './machine.ts'
 import { checkProviders, testProviders } from './providers.ts'
 import { checkAuditLog, checkLedgerRecords } from './records.ts'
+import { checkServices } from './services.ts'
 
 export interface DiagnosisOptions {
   /** Whether requests may be sent to providers and to the public URL. */
@@ -43,6 +44,7 @@ export async function diagnose({ isOnline, variables }: DiagnosisOptions): Promi
     return [
       ...results,
       ...database.results,
+      ...(await withErrors('services', () => checkServices(config, configuration.settings))),
       ...(await withErrors('clock', () => checkClock(contents))),
       ...(await withErrors('disk', () => checkDisk(config))),
       ...(await withErrors('providers', () => diagnoseProviders(configuration, database, isOnline))),

@@ -1,6 +1,12 @@
 import { Command, Option } from 'commander'
 import { type ImportOutcome, importKeys } from '../../api/identity/keys/import-keys.ts'
 import type { ImportedKey } from '../../api/identity/keys/imported-key.ts'
+import {
+  type KeyFileFormat,
+  type KeyLine,
+  keyFileFormats,
+  parseKeyFile,
+} from '../../api/imports/key-file/key-file.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Scope } from '../../identity/permissions/grant.ts'
 import { dryRun } from '../../platform/db/dry-run.ts'
@@ -13,7 +19,6 @@ import {
   resolveOrganization,
   transactAsCommand,
 } from '../command.ts'
-import { type KeyFileFormat, type KeyLine, keyFileFormats, parseKeyFile } from './key-file.ts'
 
 interface ImportOptions extends OrgOption {
   dryRun?: boolean

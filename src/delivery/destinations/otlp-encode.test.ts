@@ -121,6 +121,33 @@ describe('the span of a request', () => {
     })
   })
 
+  test('has input and output in an event instead, if its destination wants that', async () => {
+    const event = newGenerationEvent()
+    const [plain] = spansOf(await encode(event))
+    const bytes = await encodeSpans([event], 'json', { hasContentEvent: true }, {})
+    const [span] = spansOf(JSON.parse(Buffer.from(bytes).toString()) as Encoded)
+    const isMessages = ({ key }: Attribute) => /^gen_ai\.(input|output)\.messages$/.test(key)
+    const all = plain?.attributes as Attribute[]
+    expect(all.filter(isMessages)).toHaveLength(2)
+    expect(span?.attributes).toEqual(all.filter((attribute) => !isMessages(attribute)))
+    expect(span?.events).toEqual([
+      expect.objectContaining({
+        name: 'gen_ai.client.inference.operation.details',
+        timeUnixNano: span?.endTimeUnixNano,
+        attributes: all.filter(isMessages),
+      }),
+    ])
+    expect(plain?.events).toEqual([])
+    const [hidden] = spansOf(
+      JSON.parse(
+        Buffer.from(
+          await encodeSpans([{ ...event, input: null, output: null }], 'json', { hasContentEvent: true }, {}),
+        ).toString(),
+      ) as Encoded,
+    )
+    expect(hidden?.events).toEqual([])
+  })
+
   test('has input and output as JSON in the form of the conventions', async () => {
     const attributes = await attributesOf(newGenerationEvent())
     expect(JSON.parse(String(attributes['gen_ai.input.messages']))).toEqual([

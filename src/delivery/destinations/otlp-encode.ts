@@ -108,6 +108,8 @@ function buildRequestSpan(
   const { trace, error } = event
   const valueBytes = mapping.maxValueBytes ?? defaultValueBytes
   const formatContent = mapping.content ?? formatConventionContent
+  const messages = limitContent(formatContent(content), mapping.maxValueBytes)
+  const hasEvent = mapping.hasContentEvent === true && Object.keys(messages).length > 0
   return buildSpan({
     traceId: trace.traceId,
     spanId: trace.spanId,
@@ -120,9 +122,10 @@ function buildRequestSpan(
     attributes: {
       ...limitAttributes({ ...buildRequestAttributes(event), ...buildSharedAttributes(event) }, valueBytes),
       ...limitAttributes(mapping.attributes?.(event) ?? {}, valueBytes),
-      ...limitContent(formatContent(content), mapping.maxValueBytes),
+      ...(!hasEvent && messages),
       ...(content.isCut && { 'headgate.content.cut': true }),
     },
+    ...(hasEvent && { event: { name: contentEventName, attributes: messages } }),
     resource,
   })
 }
@@ -170,6 +173,9 @@ function buildChildSpan(
   })
 }
 
+/** Of the GenAI conventions. */
+const contentEventName = 'gen_ai.client.inference.operation.details'
+
 interface SpanFields {
   traceId: string
   spanId: string
@@ -181,6 +187,8 @@ interface SpanFields {
   /** A message, which may be empty; null: no error. */
   error: string | null
   attributes: OtelSpan['attributes']
+  /** At the end of the span. */
+  event?: { name: string; attributes: OtelSpan['attributes'] }
   resource: OtelResource
 }
 
@@ -200,6 +208,7 @@ function buildSpan(fields: SpanFields): OtelSpan {
         ? { code: SpanStatusCode.UNSET }
         : { code: SpanStatusCode.ERROR, message: fitText(error, defaultValueBytes) },
     attributes: fields.attributes,
+    events: fields.event ? [{ ...fields.event, at: endedAt }] : [],
     resource: fields.resource,
   })
 }

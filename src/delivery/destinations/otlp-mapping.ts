@@ -12,6 +12,8 @@ export interface SpanMapping {
   attributes?(event: GenerationEvent): SpanAttributes
   /** Replaces the messages in the form of the conventions. */
   content?(content: SpanContent): SpanAttributes
+  /** The messages are attributes of an event of the span, instead of the span. */
+  hasContentEvent?: boolean
   /** Attributes of the spans below it: stages and attempts. */
   childAttributes?: SpanAttributes
   /** The most bytes of a string, as JSON. */

@@ -15,6 +15,8 @@ interface OtlpDefinition<S extends z.ZodRawShape> {
   method?(config: z.output<z.ZodObject<S>>): 'POST' | 'PUT'
   resource?(config: z.output<z.ZodObject<S>>): SpanAttributes
   mapping?: SpanMapping
+  /** Whether input and output are an event of the span, instead of attributes. */
+  hasContentEvent?(config: z.output<z.ZodObject<S>>): boolean
   /** Further headers that depend on the body. */
   sign?(config: z.output<z.ZodObject<S>>, message: SignedMessage): Record<string, string>
   maxEvents?: number
@@ -62,7 +64,9 @@ export function defineOtlpDestination<S extends z.ZodRawShape>(definition: OtlpD
     encode: async (config, url, events, now) => {
       // 30 MB of memory that most installations never need.
       const { encodeSpans } = await import('./otlp-encode.ts')
-      const body = await encodeSpans(events, protocol(config), mapping, resource?.(config) ?? {})
+      const hasContentEvent = definition.hasContentEvent?.(config) ?? false
+      const ownMapping = hasContentEvent ? { ...mapping, hasContentEvent } : mapping
+      const body = await encodeSpans(events, protocol(config), ownMapping, resource?.(config) ?? {})
       return buildRequest(config, url, { id: events.map(({ id }) => id).join(','), sentAt: now, body })
     },
     findRejection: findPartialRejection,

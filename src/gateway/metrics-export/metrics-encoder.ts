@@ -1,11 +1,9 @@
 import type { MetricsExportConfig } from '../../config.ts'
-import { createOtelResource } from '../../platform/tracing/otel-span.ts'
+import { encodeMessage } from '../../platform/protobuf/message.ts'
 import { version } from '../../platform/version.ts'
-import type { MetricData } from '../worker-protocol.ts'
-
-type Otlp = typeof import('@opentelemetry/otlp-transformer')
-type ResourceMetrics = Parameters<Otlp['JsonMetricsSerializer']['serializeRequest']>[0]
-type Metric = ResourceMetrics['scopeMetrics'][number]['metrics'][number]
+import { type Histogram, readHistograms } from '../exposition/histograms.ts'
+import type { Exemplar, MetricData, MetricLabels } from '../exposition/metric-data.ts'
+import { exportRequest } from './otlp-schema.ts'
 
 export interface Times {
   /** Milliseconds: the start of the counts, and now. */
@@ -19,53 +17,55 @@ export interface MetricsEncoder {
   encode(metrics: readonly MetricData[], times: Times): Uint8Array
 }
 
-/** The library is loaded only where metrics are exported. */
-export async function loadMetricsEncoder(
-  { protocol, serviceName }: MetricsExportConfig,
+/** Not with OpenTelemetry's encoder, which leaves out exemplars. */
+export function createMetricsEncoder(
+  { protocol, serviceName, histograms }: MetricsExportConfig,
   instanceId: string,
-): Promise<MetricsEncoder> {
-  const otlp = await import('@opentelemetry/otlp-transformer')
+): MetricsEncoder {
   const isJson = protocol === 'http/json'
-  const serializer = isJson ? otlp.JsonMetricsSerializer : otlp.ProtobufMetricsSerializer
-  const resource = createOtelResource({
+  const attributes = toAttributes({
     'service.name': serviceName,
     'service.version': version,
     'service.instance.id': instanceId,
   })
+  const toPoint = histograms === 'exponential' ? toExponentialPoint : toExplicitPoint
   return {
     contentType: isJson ? 'application/json' : 'application/x-protobuf',
     encode: (metrics, times) => {
-      const encoded = metrics.flatMap((metric) => toOtelMetric(metric, times))
+      const encoded = metrics.flatMap((metric) => toOtelMetric(metric, times, toPoint))
       const scopeMetrics = [{ scope: { name: 'headgate', version }, metrics: encoded }]
-      const bytes = serializer.serializeRequest({ resource, scopeMetrics })
-      if (!bytes) throw new Error('metrics could not be encoded')
-      return bytes
+      const request = { resourceMetrics: [{ resource: { attributes }, scopeMetrics }] }
+      return isJson ? Buffer.from(JSON.stringify(request)) : encodeMessage(exportRequest, request)
     },
   }
 }
 
-/** Values of the library's enumerations, which would load more of it. */
-const [histogramKind, gaugeKind, sumKind] = [0, 2, 3] as const
-const doubleType = 1
-const cumulative = 1
+const cumulative = 2
+
+type Interval = ReturnType<typeof toInterval>
+type ToPoint = (histogram: Histogram, interval: Interval) => { kind: HistogramKind; point: object }
+type HistogramKind = 'histogram' | 'exponentialHistogram'
 
 /** None for a metric without values. */
-function toOtelMetric({ name, help, type, values }: MetricData, times: Times): Metric[] {
-  const common = {
-    descriptor: { name, description: help, unit: unitOf(name), valueType: doubleType },
-    aggregationTemporality: cumulative,
-  } as const
-  const interval = { startTime: toHrTime(times.startedAt), endTime: toHrTime(times.at) }
+function toOtelMetric(metric: MetricData, times: Times, toPoint: ToPoint): object[] {
+  const { name, help: description, type, values } = metric
+  const common = { name, description, unit: unitOf(name) }
+  const interval = toInterval(times)
+  const aggregationTemporality = cumulative
   if (type === 'histogram') {
-    const dataPoints = readHistograms(name, values).map((point) => ({ ...interval, ...point }))
-    return dataPoints.length === 0 ? [] : [{ ...common, dataPointType: histogramKind, dataPoints }]
+    const points = readHistograms(metric).map((each) => toPoint(each, interval))
+    const [first] = points
+    if (!first) return []
+    const dataPoints = points.map(({ point }) => point)
+    return [{ ...common, [first.kind]: { dataPoints, aggregationTemporality } }]
   }
   const dataPoints = values
     .filter(({ value }) => Number.isFinite(value))
-    .map(({ labels, value }) => ({ ...interval, attributes: toAttributes(labels), value }))
+    .map(({ labels, value }) => ({ ...interval, asDouble: value, attributes: toAttributes(labels) }))
   if (dataPoints.length === 0) return []
-  if (type === 'counter') return [{ ...common, dataPointType: sumKind, isMonotonic: true, dataPoints }]
-  return [{ ...common, dataPointType: gaugeKind, dataPoints }]
+  if (type === 'counter')
+    return [{ ...common, sum: { dataPoints, aggregationTemporality, isMonotonic: true } }]
+  return [{ ...common, gauge: { dataPoints } }]
 }
 
 /** Prometheus has the unit in the name. */
@@ -75,41 +75,62 @@ function unitOf(name: string): string {
   return unit === 'usd' ? '{USD}' : unit === 'bytes' ? 'By' : 's'
 }
 
-function toHrTime(ms: number): [number, number] {
-  return [Math.floor(ms / 1000), (ms % 1000) * 1_000_000]
+function toInterval({ startedAt, at }: Times) {
+  return { startTimeUnixNano: toNanos(startedAt), timeUnixNano: toNanos(at) }
+}
+
+function toNanos(ms: number): string {
+  return String(BigInt(Math.round(ms * 1000)) * 1000n)
 }
 
 /** OTLP has texts and numbers; labels of Prometheus are texts. */
-function toAttributes(labels: Readonly<Record<string, string | number>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, String(value)]))
+function toAttributes(labels: MetricLabels): object[] {
+  return Object.entries(labels).map(([key, value]) => ({ key, value: { stringValue: String(value) } }))
 }
 
-interface Histogram {
-  attributes: Record<string, string>
-  value: { buckets: { boundaries: number[]; counts: number[] }; sum: number; count: number }
-}
-
-/** Buckets of Prometheus count all values up to their bound; those of OTLP the values since the bound before. */
-function readHistograms(name: string, values: MetricData['values']): Histogram[] {
-  const found = new Map<string, Histogram & { total: number }>()
-  for (const { metricName, labels, value } of values) {
-    const { le, ...own } = labels
-    const attributes = toAttributes(own)
-    const key = JSON.stringify(attributes)
-    const histogram = found.get(key) ?? {
-      attributes,
-      total: 0,
-      value: { buckets: { boundaries: [], counts: [] }, sum: 0, count: 0 },
-    }
-    found.set(key, histogram)
-    const { buckets } = histogram.value
-    if (metricName === `${name}_sum`) histogram.value.sum = value
-    else if (metricName === `${name}_count`) histogram.value.count = value
-    else {
-      buckets.counts.push(value - histogram.total)
-      histogram.total = value
-      if (le !== '+Inf') buckets.boundaries.push(Number(le))
-    }
+function toExplicitPoint(
+  { labels, sum, count, buckets }: Histogram,
+  interval: Interval,
+): ReturnType<ToPoint> {
+  const point = {
+    ...interval,
+    count,
+    sum,
+    bucketCounts: buckets.map((bucket) => bucket.count),
+    explicitBounds: buckets.map(({ bound }) => bound).filter(Number.isFinite),
+    exemplars: listExemplars(buckets),
+    attributes: toAttributes(labels),
   }
-  return [...found.values()].map(({ attributes, value }) => ({ attributes, value }))
+  return { kind: 'histogram', point }
+}
+
+/** One that is counted in explicit buckets only keeps them. */
+function toExponentialPoint(histogram: Histogram, interval: Interval): ReturnType<ToPoint> {
+  const { labels, buckets, native } = histogram
+  if (!native) return toExplicitPoint(histogram, interval)
+  const { sum, count, schema, zeroThreshold, zeroCount, offset, counts } = native
+  const point = {
+    ...interval,
+    count,
+    sum,
+    scale: schema,
+    zeroCount,
+    // OTLP names a bucket by its lower bound.
+    positive: { offset: offset - 1, bucketCounts: counts },
+    exemplars: listExemplars(buckets),
+    zeroThreshold,
+    attributes: toAttributes(labels),
+  }
+  return { kind: 'exponentialHistogram', point }
+}
+
+function listExemplars(buckets: Histogram['buckets']): object[] {
+  return buckets
+    .flatMap(({ exemplar }) => exemplar ?? [])
+    .map(({ traceId, spanId, value, at }: Exemplar) => ({
+      timeUnixNano: toNanos(at),
+      asDouble: value,
+      spanId,
+      traceId,
+    }))
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { startTestServer, type TestServer } from '../../../test/support/harness.ts'
+import { decodeExports, hasOtlpDecoder } from '../../../test/support/otlp.ts'
 import { type OtlpReceiver, startOtlpReceiver } from '../../../test/support/otlp-receiver.ts'
 import { readConfig } from '../../config.ts'
 import { listJobs } from '../../jobs.ts'
@@ -94,6 +95,86 @@ test('many series are sent in several requests, each metric in one', async () =>
   )
 })
 
+interface DecodedPoint {
+  count: string
+  sum: number
+  scale?: number
+  zeroCount?: string
+  bucketCounts?: string[]
+  explicitBounds?: number[]
+  positive?: { offset?: number; bucketCounts: string[] }
+  exemplars?: { traceId: string; spanId: string; asDouble: number; timeUnixNano: string }[]
+}
+
+interface DecodedMetric {
+  name: string
+  histogram?: { dataPoints: DecodedPoint[]; aggregationTemporality: string }
+  exponentialHistogram?: { dataPoints: DecodedPoint[]; aggregationTemporality: string }
+}
+
+interface DecodedMetrics {
+  resourceMetrics: { scopeMetrics: { metrics: DecodedMetric[] }[] }[]
+}
+
+describe.skipIf(!hasOtlpDecoder).each(protocols)('with the definitions of OpenTelemetry, %s', (protocol) => {
+  const traceId = '0af7651916cd43dd8448eb211c80319c'
+  const exportOne = async (
+    environment: Record<string, string>,
+    headers: Record<string, string>,
+  ): Promise<DecodedMetric[]> => {
+    let decoded: DecodedMetrics[] = []
+    const traces = startOtlpReceiver()
+    const tracing = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${traces.url}/v1/traces` }
+    const all = { OTEL_EXPORTER_OTLP_PROTOCOL: protocol, ...environment, ...(headers.traceparent && tracing) }
+    await withServer(all, async (server, receiver) => {
+      const body = { model: 'sandbox/echo', stream: true, messages: [{ role: 'user', content: 'Hello' }] }
+      const key = server.own.inferenceKey
+      await server.call('POST', '/chat/completions', { key, body, headers })
+      await server.gateway.metrics.exporter?.export()
+      const bodies = receiver.requests.map((request) => ({
+        contentType: request.headers.get('content-type') ?? '',
+        bytes: Buffer.from(request.text, 'latin1'),
+      }))
+      decoded = await decodeExports<DecodedMetrics>(bodies, 'metrics')
+    })
+    await traces.stop()
+    return decoded
+      .flatMap(({ resourceMetrics }) => resourceMetrics)
+      .flatMap(({ scopeMetrics }) => scopeMetrics)
+      .flatMap(({ metrics }) => metrics)
+  }
+  const find = (metrics: DecodedMetric[], name: string) => metrics.find((metric) => metric.name === name)
+  const duration = 'headgate_request_duration_seconds'
+
+  test('histograms have the trace of a request that is traced, and none of others', async () => {
+    const traced = find(await exportOne({}, { traceparent: `00-${traceId}-b7ad6b7169203331-01` }), duration)
+    const [point] = traced?.histogram?.dataPoints ?? []
+    expect(point).toMatchObject({
+      count: '1',
+      exemplars: [{ traceId, spanId: expect.stringMatching(/^[0-9a-f]{16}$/), asDouble: point?.sum }],
+    })
+    const plain = find(await exportOne({}, {}), duration)
+    expect(plain?.histogram?.dataPoints[0]?.count).toBe('1')
+    expect(plain?.histogram?.dataPoints[0]?.exemplars).toBeUndefined()
+  })
+
+  test('histograms have exponential buckets if the variable says so', async () => {
+    const name = 'OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION'
+    const metrics = await exportOne({ [name]: 'base2_exponential_bucket_histogram' }, {})
+    const exponential = find(metrics, duration)?.exponentialHistogram
+    expect(exponential?.aggregationTemporality).toBe('AGGREGATION_TEMPORALITY_CUMULATIVE')
+    const [point] = exponential?.dataPoints ?? []
+    const { scale = 0, positive, sum = 0 } = point ?? {}
+    expect(point).toMatchObject({ count: '1', scale: 3, positive: { bucketCounts: ['1'] } })
+    // The bucket of the only value: above its lower bound, up to the upper one.
+    const base = 2 ** (1 / 2 ** scale)
+    expect(sum).toBeGreaterThan(base ** (positive?.offset ?? 0))
+    expect(sum).toBeLessThanOrEqual(base ** ((positive?.offset ?? 0) + 1) * (1 + 1e-12))
+    // One that is counted in other buckets keeps them.
+    expect(find(metrics, 'headgate_http_request_seconds')?.histogram?.dataPoints.length).toBeGreaterThan(0)
+  })
+})
+
 describe('the variables', () => {
   const endpoint = 'http://127.0.0.1:4318/base/'
 
@@ -114,6 +195,13 @@ describe('the variables', () => {
 
   test.each([
     [{ OTEL_METRICS_EXPORTER: 'prometheus' }, 'OTEL_METRICS_EXPORTER must be otlp or none'],
+    [
+      {
+        OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: endpoint,
+        OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION: 'drop',
+      },
+      'OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION must be one of explicit_bucket_histogram',
+    ],
     [{ OTEL_METRICS_EXPORTER: 'otlp' }, 'OTEL_METRICS_EXPORTER needs OTEL_EXPORTER_OTLP_ENDPOINT'],
     [
       { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: endpoint, OTEL_METRIC_EXPORT_INTERVAL: '10' },

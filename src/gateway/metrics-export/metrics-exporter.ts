@@ -1,8 +1,8 @@
 import type { MetricsExportConfig } from '../../config.ts'
 import { sendBuffered } from '../../platform/http/egress-client.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
-import type { MetricData } from '../worker-protocol.ts'
-import { loadMetricsEncoder, type MetricsEncoder } from './metrics-encoder.ts'
+import type { MetricData } from '../exposition/metric-data.ts'
+import { createMetricsEncoder, type MetricsEncoder } from './metrics-encoder.ts'
 
 const timeoutMs = 10_000
 const maxResponseBytes = 64 * 1024
@@ -15,21 +15,19 @@ const maxValues = 5000
  */
 export class MetricsExporter {
   readonly #config: MetricsExportConfig
-  readonly #instanceId: string
+  readonly #encoder: MetricsEncoder
   readonly #collect: () => Promise<MetricData[]>
   readonly #startedAt = Date.now()
-  #encoder: Promise<MetricsEncoder> | null = null
 
   constructor(config: MetricsExportConfig, instanceId: string, collect: () => Promise<MetricData[]>) {
     this.#config = config
-    this.#instanceId = instanceId
+    this.#encoder = createMetricsEncoder(config, instanceId)
     this.#collect = collect
   }
 
   /** Rejects if the receiver does not accept them. */
   async export(limitMs: number = timeoutMs): Promise<void> {
-    this.#encoder ??= loadMetricsEncoder(this.#config, this.#instanceId)
-    const encoder = await this.#encoder
+    const encoder = this.#encoder
     const metrics = await this.#collect()
     const times = { startedAt: this.#startedAt, at: Date.now() }
     for (const batch of divide(metrics)) {

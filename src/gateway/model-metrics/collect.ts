@@ -1,5 +1,12 @@
-import type { MetricData } from '../worker-protocol.ts'
-import type { Distribution, EndpointCounts, KeyCounts, SpendingCounts } from './counts.ts'
+import type { MetricData, NativeHistogram } from '../exposition/metric-data.ts'
+import {
+  bucketsPerDouble,
+  type Distribution,
+  type EndpointCounts,
+  type KeyCounts,
+  nativeSchema,
+  type SpendingCounts,
+} from './counts.ts'
 import type { Labels } from './label-sets.ts'
 
 type Values = MetricData['values']
@@ -23,22 +30,49 @@ function listCounts<C extends { labels: Labels }>(
 }
 
 /** A histogram of which only the sets of labels are shown that have values. */
-export function createHistogram<C extends { labels: Labels }>(
+function createHistogram<C extends { labels: Labels }>(
   name: string,
   help: string,
   all: readonly C[],
   read: (counts: C) => Distribution,
 ): MetricData {
   const values = all.flatMap((counts) => listBuckets(name, counts.labels, read(counts)))
-  return { name, help, type: 'histogram', aggregator: 'sum', values }
+  const native = all.flatMap((counts) => readNative(counts.labels, read(counts)))
+  return { name, help, type: 'histogram', aggregator: 'sum', values, native }
 }
 
-function listBuckets(name: string, labels: Labels, { bounds, buckets, sum }: Distribution): Values {
+function readNative(labels: Labels, { native, nativeFrom, sum }: Distribution): NativeHistogram[] {
+  const count = native.reduce((total, own) => total + own, 0)
+  if (count === 0) return []
+  const [zeroCount = 0, ...counts] = native
+  const first = Math.max(
+    counts.findIndex((own) => own > 0),
+    0,
+  )
+  const end = counts.findLastIndex((own) => own > 0) + 1
+  return [
+    {
+      labels,
+      schema: nativeSchema,
+      zeroThreshold: 2 ** nativeFrom,
+      zeroCount,
+      offset: nativeFrom * bucketsPerDouble + 1 + first,
+      counts: counts.slice(first, end),
+      sum,
+      count,
+    },
+  ]
+}
+
+function listBuckets(name: string, labels: Labels, distribution: Distribution): Values {
+  const { bounds, buckets, exemplars, sum } = distribution
   let total = 0
   const values: Values = bounds.map((bound, at) => {
     total += buckets[at] ?? 0
     const le = Number.isFinite(bound) ? bound : '+Inf'
-    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: total }
+    const exemplar = exemplars?.[at]
+    const series = { metricName: `${name}_bucket`, labels: { le, ...labels }, value: total }
+    return exemplar ? { ...series, exemplar } : series
   })
   if (total === 0) return []
   values.push({ metricName: `${name}_sum`, labels, value: sum })

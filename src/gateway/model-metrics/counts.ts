@@ -1,5 +1,6 @@
 import type { FailureKind } from '../../formats/call/failure.ts'
 import type { ErrorCode } from '../../platform/errors/table.ts'
+import type { Exemplar } from '../exposition/metric-data.ts'
 
 /** Upper bounds in seconds; the last one is above all values. */
 export const durationBounds = [
@@ -49,16 +50,44 @@ export const outputTokenBounds = [
   Number.POSITIVE_INFINITY,
 ]
 
-/** How often a value was between two bounds. */
+/** Of the exponential buckets, whose bounds grow by 9 %. */
+export const nativeSchema = 3
+export const bucketsPerDouble = 2 ** nativeSchema
+/** Powers of two from the first exponential bucket to the last. */
+const nativeDoubles = 24
+/** The last exponential bucket also counts what is above it. */
+export const lastNative = nativeDoubles * bucketsPerDouble
+/** The first exponential bucket counts all values up to this power of two, in seconds. */
+export const durationFrom = -10
+export const outputTokenFrom = -16
+
+/** How often a value was between two bounds: those given, and those of exponential buckets. */
 export class Distribution {
   readonly bounds: readonly number[]
   readonly buckets: Float64Array
+  /** The last value of each bucket that belongs to a trace; null before the first. */
+  exemplars: (Exemplar | undefined)[] | null = null
+  readonly native = new Float64Array(lastNative + 1)
+  readonly nativeFrom: number
   sum = 0
 
-  constructor(bounds: readonly number[]) {
+  constructor(bounds: readonly number[], nativeFrom: number) {
     this.bounds = bounds
     this.buckets = new Float64Array(bounds.length)
+    this.nativeFrom = nativeFrom
   }
+
+  /** Notes the trace of a value that was counted. */
+  exemplify(value: number, { traceId, spanId }: TracedSpan): void {
+    this.exemplars ??= []
+    const bucket = this.bounds.findIndex((bound) => value <= bound)
+    this.exemplars[bucket] = { traceId, spanId, value, at: Date.now() }
+  }
+}
+
+export interface TracedSpan {
+  readonly traceId: string
+  readonly spanId: string
 }
 
 /** An endpoint and an operation. */
@@ -84,9 +113,9 @@ export interface KeyLabels extends Readonly<Record<string, string>> {
 
 export class EndpointCounts {
   readonly labels: EndpointLabels
-  readonly duration = new Distribution(durationBounds)
-  readonly firstToken = new Distribution(firstTokenBounds)
-  readonly outputToken = new Distribution(outputTokenBounds)
+  readonly duration = new Distribution(durationBounds, durationFrom)
+  readonly firstToken = new Distribution(firstTokenBounds, durationFrom)
+  readonly outputToken = new Distribution(outputTokenBounds, outputTokenFrom)
   succeeded = 0
   canceled = 0
   readonly failed = new Map<FailureKind | ErrorCode, number>()

@@ -8,18 +8,23 @@ import type { SettledGeneration } from '../../ledger/settlement.ts'
 import type { GenerationStatus } from '../../platform/db/generation-table.ts'
 import type { ErrorCode } from '../../platform/errors/table.ts'
 import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
-import type { MetricData } from '../worker-protocol.ts'
+import type { MetricData } from '../exposition/metric-data.ts'
 import { collectEndpoints, collectSpending } from './collect.ts'
 import {
+  bucketsPerDouble,
   durationBounds,
+  durationFrom,
   EndpointCounts,
   type EndpointLabels,
   firstTokenBounds,
   KeyCounts,
   type KeyLabels,
+  lastNative,
   outputTokenBounds,
+  outputTokenFrom,
   SpendingCounts,
   type SpendingLabels,
+  type TracedSpan,
 } from './counts.ts'
 import { LabelSets, LabelValues } from './label-sets.ts'
 import type { MetricsSettings } from './settings.ts'
@@ -40,6 +45,8 @@ interface RejectedRequest extends CountedRequest {
 /** A request that was sent to an endpoint, or was about to be. */
 interface EndedRequest extends CountedRequest {
   startedAt: number
+  /** Null unless its trace is recorded. */
+  spans: { readonly root: TracedSpan } | null
   attempts: {
     candidate: { endpoint: Endpoint } | null
     failed: readonly { model: string; endpoint: string; startedAt: number; failure: { kind: FailureKind } }[]
@@ -94,7 +101,7 @@ export class ModelMetrics {
    * allocated once its labels are known. Call it while the outcome of the last attempt is still to be recorded.
    */
   record(request: EndedRequest, outcome: RequestOutcome): void {
-    const { attempts, format, caller, startedAt } = request
+    const { attempts, format, caller, startedAt, spans } = request
     const { candidate } = attempts
     if (!candidate) return
     const counts =
@@ -117,12 +124,18 @@ export class ModelMetrics {
     while (seconds > (durationBounds[at] ?? seconds)) at++
     duration.buckets[at] = (duration.buckets[at] ?? 0) + 1
     duration.sum += seconds
+    at = Math.ceil((Math.log2(seconds) - durationFrom) * bucketsPerDouble)
+    at = at > 0 ? Math.min(at, lastNative) : 0
+    duration.native[at] = (duration.native[at] ?? 0) + 1
     if (firstTokenMs !== null) {
       const first = firstTokenMs / 1000
       at = 0
       while (first > (firstTokenBounds[at] ?? first)) at++
       firstToken.buckets[at] = (firstToken.buckets[at] ?? 0) + 1
       firstToken.sum += first
+      at = Math.ceil((Math.log2(first) - durationFrom) * bucketsPerDouble)
+      at = at > 0 ? Math.min(at, lastNative) : 0
+      firstToken.native[at] = (firstToken.native[at] ?? 0) + 1
       const tokens = countCompletionTokens(usage) - 1
       if (tokens > 0) {
         const pause = Math.max(0, seconds - first) / tokens
@@ -130,8 +143,13 @@ export class ModelMetrics {
         while (pause > (outputTokenBounds[at] ?? pause)) at++
         outputToken.buckets[at] = (outputToken.buckets[at] ?? 0) + 1
         outputToken.sum += pause
+        at = Math.ceil((Math.log2(pause) - outputTokenFrom) * bucketsPerDouble)
+        at = at > 0 ? Math.min(at, lastNative) : 0
+        outputToken.native[at] = (outputToken.native[at] ?? 0) + 1
       }
     }
+    if (spans)
+      noteTrace(counts, spans.root, { seconds, firstTokenMs, tokens: countCompletionTokens(usage) - 1 })
     if (status === 'completed' && attempts.isOpen && attempts.failed.length === 0) counts.succeeded += 1
     else this.#countAttempts(request, outcome, counts)
     if (this.#isByKey) this.#recordKey(request, outcome)
@@ -254,6 +272,19 @@ export class ModelMetrics {
       }
     return metrics
   }
+}
+
+/** Notes which trace the values of a request belong to. */
+function noteTrace(
+  { duration, firstToken, outputToken }: EndpointCounts,
+  root: TracedSpan,
+  { seconds, firstTokenMs, tokens }: { seconds: number; firstTokenMs: number | null; tokens: number },
+): void {
+  duration.exemplify(seconds, root)
+  if (firstTokenMs === null) return
+  const first = firstTokenMs / 1000
+  firstToken.exemplify(first, root)
+  if (tokens > 0) outputToken.exemplify(Math.max(0, seconds - first) / tokens, root)
 }
 
 /** What the provider did wrong; null if the request failed for another reason. */

@@ -33,6 +33,11 @@ export async function loadConfig(variables: Environment = readVariables()): Prom
   return readConfig(await resolveReferences(variables), variables)
 }
 
+/** The variables of this process, with secrets of secret managers; for commands that need no configuration. */
+export async function loadEnvironment(): Promise<Environment> {
+  return resolveReferences(readVariables())
+}
+
 /** Reads the secrets again that files and secret managers have. */
 export async function reloadEnvironment({ variables }: Config): Promise<Environment> {
   return withSecretFiles(await resolveReferences(variables))

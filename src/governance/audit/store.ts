@@ -185,8 +185,8 @@ export interface AuditSelection extends Partial<Record<Filter, string | undefine
 }
 
 /** Each has an index, in the order of how few entries it usually leaves. */
-const indexedFilters = ['request_id', 'target_id', 'actor_id', 'action', 'workspace_id'] as const
-const otherFilters = ['id', 'target_type', 'actor_type', 'outcome'] as const
+const indexedFilters = ['id', 'request_id', 'target_id', 'actor_id', 'action', 'workspace_id'] as const
+const otherFilters = ['target_type', 'actor_type', 'outcome'] as const
 
 export interface EntryPosition {
   created_at: string

@@ -150,7 +150,7 @@ describeOnSqlite('the pages of the documentation', (server) => {
       expect(policy).toStartWith("default-src 'none'; script-src 'self'")
       expect(policy).toContain("img-src 'self' data:")
       const text = await response.text()
-      expect(text).not.toMatch(/<script(?! src="docs\/copy-code\.js")|\son\w+="/)
+      expect(text).not.toMatch(/<script(?! src="docs\/(?:copy-code|color-scheme)\.js")|\son\w+="/)
       expect(text).toContain('aria-label="Pages"')
     },
   )

@@ -10,6 +10,7 @@ import { maxQueryLength, type SearchResult } from './search.ts'
 import { docsStyle } from './style.ts'
 
 export const copyScriptPath = 'docs/copy-code.js'
+export const schemeScriptPath = 'docs/color-scheme.js'
 
 interface DocsView {
   title: string
@@ -52,6 +53,7 @@ function renderView(gateway: Gateway, library: Library, view: DocsView): Respons
     title: `${title} · Headgate`,
     icon: faviconUrl,
     style: docsStyle,
+    earlyScript: schemeScriptPath,
     script: copyScriptPath,
     hasImages: true,
     status,

@@ -6,11 +6,12 @@ import { parseRequestUrl } from '../../platform/http/request-url.ts'
 import type { RawRoute } from '../operation.ts'
 import { renderErrors } from '../pages/browser.ts'
 import { once } from '../routes.ts'
-import { copyScriptPath, renderDocument, renderMissing, renderResults } from './layout.ts'
+import { copyScriptPath, renderDocument, renderMissing, renderResults, schemeScriptPath } from './layout.ts'
 import { SearchIndex } from './search.ts'
 
 const folder = fileURLToPath(new URL('../../../docs', import.meta.url))
 const copyScript = Bun.file(new URL('./copy-code.client.js', import.meta.url))
+const schemeScript = Bun.file(new URL('./color-scheme.client.js', import.meta.url))
 
 /** Read with the first visit, as is the parser. */
 const openLibrary = once(async () => (await import('./library.ts')).loadLibrary(folder))
@@ -49,5 +50,10 @@ export const docsRoutes: RawRoute[] = [
     method: 'GET',
     path: `/${copyScriptPath}`,
     handle: async () => sendFile(copyScript, 'text/javascript; charset=utf-8'),
+  },
+  {
+    method: 'GET',
+    path: `/${schemeScriptPath}`,
+    handle: async () => sendFile(schemeScript, 'text/javascript; charset=utf-8'),
   },
 ]

@@ -1,7 +1,7 @@
-import { pageColors, pageFontFace } from '../../platform/http/page-style.ts'
+import { chosenColors, pageColors, pageFontFace } from '../../platform/http/page-style.ts'
 
 /** The design of the console, for long texts. */
-export const docsStyle = `${pageFontFace}${pageColors}*{box-sizing:border-box}
+export const docsStyle = `${pageFontFace}${pageColors}${chosenColors}*{box-sizing:border-box}
 html{scroll-padding-top:72px}
 body{margin:0;font:15px/1.6 'Inter Variable',system-ui,sans-serif;background:var(--page);color:var(--text);-webkit-font-smoothing:antialiased}
 a{color:var(--link)}:focus-visible{outline:2px solid var(--ring);outline-offset:2px}

@@ -11,7 +11,7 @@ export interface Role {
 }
 
 /** Prompts and replies: those of records, and those that clients stored. */
-const contentReads: readonly Permission[] = ['contents:read', 'conversations:read']
+const contentReads: readonly Permission[] = ['contents:read', 'conversations:read', 'comparisons:read']
 
 const reads = permissionNames.filter((name) => name.endsWith(':read') && !contentReads.includes(name))
 
@@ -36,6 +36,8 @@ export const organizationRoles = {
       'datasets:read',
       'saved_views:read',
       'saved_views:write',
+      'comparisons:read',
+      'comparisons:write',
     ],
     ownPermissions: [],
   },
@@ -65,6 +67,7 @@ export const workspaceRoles = {
       'workspaces:read',
       'presets:read',
       'shared_views:write',
+      'shared_comparisons:write',
     ],
     ownPermissions: [
       'keys:read',

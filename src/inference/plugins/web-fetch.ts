@@ -42,6 +42,7 @@ export const webFetch: Plugin<'web-fetch'> = {
       quantity: read.length,
       cost: 0n,
       durationMs: Math.round(performance.now() - startedAt),
+      startedMs: startedAt - request.startedAt,
     })
     work.toolCalls.webFetches += read.length
     work.stages.push({

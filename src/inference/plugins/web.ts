@@ -126,6 +126,7 @@ async function addResults(
     quantity: results.length,
     cost: nanos,
     durationMs: Math.round(performance.now() - startedAt),
+    startedMs: startedAt - request.startedAt,
   })
   work.toolCalls.webSearches++
   work.stages.push({

@@ -9,10 +9,12 @@ import type { ClientCodec, ReplySummary } from '../../formats/wire-format.ts'
 import type { KeyContext } from '../../gateway/account-cache.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
 import type { Amounts } from '../../ledger/amounts.ts'
+import type { Charge } from '../../ledger/charge.ts'
 import type { Draft } from '../../ledger/draft.ts'
 import type { HoldRequest, NearestLimit } from '../../ledger/ledger-state.ts'
 import type { Statement } from '../../platform/db/batch.ts'
 import type { GenerationStatus } from '../../platform/db/generation-table.ts'
+import type { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../platform/json/json-values.ts'
 import type { SpanRecorder } from '../../platform/tracing/span-recorder.ts'
 import type { Funds } from '../hold/funds.ts'
@@ -53,6 +55,9 @@ export interface IncomingRequest {
   trace?: NestedTrace
   /** Changes that the client needs in every reply. */
   replyTransforms?: RequestState['replyTransforms']
+  replyObservers?: RequestState['replyObservers']
+  /** Replaces the context of the caller's key. */
+  keyContext?: KeyContext
 }
 
 /** The place of a nested request in the trace of its outer request. */
@@ -69,6 +74,10 @@ export interface SettledReply {
   dropped: string[]
   /** The charge of the request, and of the requests it has made. */
   cost: bigint
+  /** The charge of the request alone. */
+  charge: Charge
+  error: GatewayError | null
+  firstTokenMs: number | null
 }
 
 /** The properties of a format that routing, admission and records read. */

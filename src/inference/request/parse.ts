@@ -36,7 +36,7 @@ export async function parseRequest(
 ): Promise<Unguarded<InferenceRequest>> {
   const { caller, format } = incoming
   const startedAt = performance.now()
-  const keyContext = await gateway.accounts.findContext(caller.key)
+  const keyContext = incoming.keyContext ?? (await gateway.accounts.findContext(caller.key))
   const { model, preset } = incoming.body
   const namesPreset = preset !== undefined || (typeof model === 'string' && model.includes('@preset/'))
   const { body, presetId } = namesPreset
@@ -122,7 +122,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     isRateCounted: false,
     replyTransforms: incoming.replyTransforms ?? none,
     replyFilters: none,
-    replyObservers: none,
+    replyObservers: incoming.replyObservers ?? none,
     replyHeaders: noHeaders,
     plan: null,
     limits: null,

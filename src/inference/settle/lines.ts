@@ -26,7 +26,7 @@ export function recordLateLines(
 
 /** The reply that ended with the request is its last turn. */
 export function buildLines(
-  { attempts }: RequestState,
+  { attempts, startedAt }: RequestState,
   work: RequestWork,
   { model, endpoint }: Candidate,
   charge: Charge,
@@ -42,6 +42,7 @@ export function buildLines(
     usage: subtractUsage(charge.usage, earlier.usage),
     cost: charge.cost - earlier.cost,
     durationMs: performance.now() - attempts.lastStartedAt,
+    startedMs: attempts.lastStartedAt - startedAt,
     nestedId: null,
   }
   return [...lines, last]

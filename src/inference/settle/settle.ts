@@ -30,7 +30,7 @@ import { releaseExtensions } from '../hold/request-hold.ts'
 import { recordPlan } from '../plan/recorded-plan.ts'
 import { settleRates } from '../rates/settle-rates.ts'
 import type { Outcome } from '../request/attempts.ts'
-import type { Admitted, RequestState } from '../request/inference-request.ts'
+import type { Admitted, RequestState, SettledReply } from '../request/inference-request.ts'
 import type { RequestOptions } from '../request/options.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { Candidate } from '../routing/candidate.ts'
@@ -214,12 +214,16 @@ async function settleRequest(
 
 function notifySettled(
   { work, onSettled, attempts: { candidate, translation } }: RequestState,
-  { status, summary, charge }: Outcome,
+  { status, summary, charge, error, firstTokenMs }: Outcome,
 ): void {
   const upstreamWireFormat = translation?.wireFormat.name ?? ''
   const dropped = translation?.upstreamRequest.dropped ?? []
   const cost = charge.cost + (work?.bill.nested ?? 0n)
-  for (const notify of onSettled) notify({ status, summary, candidate, upstreamWireFormat, dropped, cost })
+  const settled: SettledReply = {
+    ...{ status, summary, candidate, upstreamWireFormat, dropped, cost },
+    ...{ charge, error, firstTokenMs },
+  }
+  for (const notify of onSettled) notify(settled)
 }
 
 /** Resolves when the settlement is durable. */

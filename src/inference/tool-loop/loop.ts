@@ -162,10 +162,10 @@ export class ToolLoop {
   #addToBill(turn: Turn): void {
     const { work, request } = this.context
     const { model, endpoint } = turn.candidate
-    const { charge, durationMs } = this.#recordTurn(turn)
+    const { charge, ...times } = this.#recordTurn(turn)
     void turn.release(this.#steps === 1)
     endTurnSpans(request.attempts)
-    work.bill.addTurn({ name: model.id, provider: endpoint.provider.slug, quantity: 1, durationMs }, charge)
+    work.bill.addTurn({ name: model.id, provider: endpoint.provider.slug, quantity: 1, ...times }, charge)
   }
 
   /** The outcome of a turn updates the health of the candidate that served it. */
@@ -176,7 +176,9 @@ export class ToolLoop {
       request.content.stream && firstContentAt !== null ? firstContentAt - request.startedAt : null
     gateway.metrics.models.recordTurn(candidate.endpoint, request.format.task)
     recordOutcome(gateway, request, { status: 'completed', charge, summary, error: null, firstTokenMs })
-    return { charge, durationMs: Math.round(performance.now() - request.attempts.lastStartedAt) }
+    const { lastStartedAt } = request.attempts
+    const durationMs = Math.round(performance.now() - lastStartedAt)
+    return { charge, durationMs, startedMs: lastStartedAt - request.startedAt }
   }
 
   /** The calls with the arguments that the filters of prompts leave. */

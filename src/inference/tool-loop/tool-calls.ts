@@ -114,10 +114,22 @@ export class ToolCalls {
     span?.end(outcome.isError ? (outcome.errorType ?? 'tool_error') : null)
     work.toolCalls.executed++
     this.#context.gateway.metrics.policies.recordToolRun(tool.name, outcome.isError ? 'failed' : 'completed')
-    const durationMs = Math.round(performance.now() - startedAt)
-    for (const { name: provider, quantity, nanos } of outcome.fees ?? [])
-      work.bill.addFee({ kind: 'tool', name: tool.name, provider, quantity, cost: nanos, durationMs })
+    this.#addLines(tool.name, outcome, startedAt)
     return outcome
+  }
+
+  /** A run that costs nothing has a line too, which says when it was. */
+  #addLines(name: string, { fees = [] }: ToolOutcome, startedAt: number): void {
+    const { request, work } = this.#context
+    const run = {
+      kind: 'tool' as const,
+      name,
+      durationMs: Math.round(performance.now() - startedAt),
+      startedMs: startedAt - request.startedAt,
+    }
+    for (const { name: provider, quantity, nanos } of fees)
+      work.bill.addFee({ ...run, provider, quantity, cost: nanos })
+    if (fees.length === 0) work.bill.addFee({ ...run, provider: null, quantity: 1, cost: 0n })
   }
 
   /** A failure is a result for the model, unless it is a refusal of the gateway. */

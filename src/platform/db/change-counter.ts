@@ -19,6 +19,7 @@ export const countedTables: ReadonlySet<string> = new Set([
   'preset_versions',
   'presets',
   'routing_rules',
+  'shadows',
   'signing_keys',
   'workspace_budgets',
   'workspaces',

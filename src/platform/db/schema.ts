@@ -22,6 +22,7 @@ export interface Schema {
   holds: HoldTable
   ledger_entries: LedgerEntryTable
   opening_spend: OpeningSpendTable
+  imported_values: ImportedValueTable
   apps: AppTable
   auth_codes: AuthCodeTable
   signin_links: SignInLinkTable
@@ -106,7 +107,14 @@ export interface Schema {
   catalogue_edits: CatalogEditTable
   model_aliases: ModelAliasTable
   routing_rules: RoutingRuleTable
+  shadows: ShadowTable
+  shadow_comparisons: ShadowComparisonTable
+  shadow_skips: ShadowSkipTable
   saved_views: SavedViewTable
+  comparisons: ComparisonTable
+  comparison_replies: ComparisonReplyTable
+  comparison_votes: ComparisonVoteTable
+  managed_records: ManagedRecordTable
   model_lists: ModelListTable
   model_list_changes: ModelListChangeTable
   daily_requests: DailyRequestTable
@@ -625,7 +633,16 @@ export interface MeterDayTable {
   free: number
 }
 
-/** What the subject of a meter had spent elsewhere when it was imported. Written once, with its meter. */
+export interface ImportedValueTable {
+  /** The kind and the id of what was imported, such as `key:7`. */
+  subject: string
+  organization_id: string
+  /** What the import has set, as JSON. */
+  fields: string
+  updated_at: string
+}
+
+/** What the subject of a meter had spent elsewhere when it was last imported. */
 export interface OpeningSpendTable {
   subject: string
   organization_id: string
@@ -978,6 +995,8 @@ export interface GenerationLineTable {
   tokens_completion: number | null
   cost_nanos: bigint
   duration_ms: number
+  /** From the arrival of the request; null if it is not recorded. */
+  started_ms: number | null
   /** A request with a record of its own, which is charged there. */
   nested_id: string | null
 }
@@ -1636,6 +1655,48 @@ export interface RoutingRuleTable {
   updated_at: string
 }
 
+/** Which requests are mirrored, where to, and what that may cost. */
+export interface ShadowTable {
+  id: string
+  organization_id: string
+  /** Null: the requests of every workspace of the organization. */
+  workspace_id: string | null
+  /** The key that mirrors are charged to. */
+  key_id: number
+  name: string
+  enabled: Flag
+  /** Millionths of the requests. */
+  share_ppm: number
+  /** JSON array of the models whose requests are mirrored; null: all. */
+  models: string | null
+  /** Where mirrors are sent, in JSON. */
+  target: string
+  daily_nanos: bigint
+  max_body_bytes: number
+  timeout_ms: number
+  /** Mirrors of a node at a time. */
+  concurrency: number
+  created_at: string
+  updated_at: string
+}
+
+export interface ShadowComparisonTable {
+  id: string
+  shadow_id: string
+  created_at: string
+  differs: Flag
+  /** JSON of `storage/shadows/comparison.ts`. */
+  record: string
+}
+
+/** Requests that a shadow has not mirrored, by UTC day and reason. */
+export interface ShadowSkipTable {
+  shadow_id: string
+  day: string
+  reason: string
+  requests: bigint
+}
+
 /** The search of a screen of the console, by name. */
 export interface SavedViewTable {
   id: string
@@ -1651,6 +1712,65 @@ export interface SavedViewTable {
   search: string
   created_at: string
   updated_at: string
+}
+
+export interface ComparisonTable {
+  id: string
+  organization_id: string
+  /** Set if the comparison is shared with a workspace. */
+  workspace_id: string | null
+  visibility: 'private' | 'workspace' | 'organization'
+  /** `member <id>` or `key <id>`. */
+  creator: string
+  name: string
+  /** In JSON. The votes and replies refer to their order. */
+  models: string
+  prompt_count: number
+  is_blind: Flag
+  /** Prompts and parameters, in JSON. */
+  sealed_prompts: string
+  created_at: string
+  updated_at: string
+}
+
+/** A record that a set of configuration files declares. */
+export interface ManagedRecordTable {
+  organization_id: string
+  kind: string
+  record_id: string
+  /** What the files call it. */
+  name: string
+  set_name: string
+  /** The fields that the files declare, in JSON. */
+  fields: string
+  /** A salted hash of each secret that was applied, by its field, in JSON. */
+  secrets: string
+  created_at: string
+  updated_at: string
+}
+
+export interface ComparisonReplyTable {
+  comparison_id: string
+  prompt: number
+  model: number
+  generation_id: string | null
+  provider: string | null
+  /** Text and error, in JSON. */
+  sealed_reply: string
+  has_error: Flag
+  /** What the generation cost here and, with a BYOK key, at the provider. */
+  cost_nanos: bigint | null
+  first_token_ms: number | null
+  latency_ms: number | null
+}
+
+export interface ComparisonVoteTable {
+  comparison_id: string
+  prompt: number
+  /** `member <id>` or `key <id>`. */
+  voter: string
+  model: number
+  created_at: string
 }
 
 export interface CatalogEditTable {

@@ -21,6 +21,8 @@ interface PageParts {
   icon?: string
   /** Styles in the place of the common ones. */
   style?: string
+  /** A script of this server that runs before the page is painted. */
+  earlyScript?: string
   /** Whether the page shows pictures of this server. */
   hasImages?: boolean
 }
@@ -28,11 +30,12 @@ interface PageParts {
 /** The CSP allows no frames, nothing of other servers, and no scripts but those of this server on a page that has one. */
 export function renderHtmlPage(parts: PageParts): Response {
   const formAction = ["'self'", ...(parts.formTargets ?? [])].join(' ')
-  const scriptPolicy = parts.script ? " script-src 'self'; connect-src 'self';" : ''
+  const early = parts.earlyScript ? `<script src="${escapeHtml(parts.earlyScript)}"></script>` : ''
+  const scriptPolicy = parts.script || parts.earlyScript ? " script-src 'self'; connect-src 'self';" : ''
   const script = parts.script ? `<script src="${escapeHtml(parts.script)}" defer></script>` : ''
   const icon = parts.icon ? `<link rel="icon" type="image/svg+xml" href="${escapeHtml(parts.icon)}">` : ''
   return new Response(
-    `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(parts.base)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>${escapeHtml(parts.title)}</title>${icon}<style>${parts.style ?? pageStyle}</style>${script}</head><body>${parts.body}</body></html>`,
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(parts.base)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>${escapeHtml(parts.title)}</title>${icon}${early}<style>${parts.style ?? pageStyle}</style>${script}</head><body>${parts.body}</body></html>`,
     {
       status: parts.status ?? 200,
       headers: {

@@ -1,9 +1,19 @@
 /** The font of the console, which is built with this version of it: console/build-assets.ts. */
 export const pageFont = { version: '5.3.0', path: 'assets/inter-5.3.0-latin.woff2' }
 
+const lightColors =
+  '--page:#f7f8fa;--card:#fff;--text:#1b2230;--quiet:#4b5567;--line:#e4e7ec;--control:#858fa1;--link:#2145b8;--ring:#3f70ef;--soft:#f0f2f5;--problem:#871f23;--problem-soft:#fef0f0'
+const darkColors =
+  '--page:#10141a;--card:#161b23;--text:#dde1e8;--quiet:#a8b0be;--line:#2a313d;--control:#6b7588;--link:#93b6fb;--ring:#6391f6;--soft:#1f252f;--problem:#f59a9a;--problem-soft:#3a2529'
+
 /** Those of console/src/theme/tokens.ts. */
-export const pageColors = `:root{color-scheme:light dark;--page:#f7f8fa;--card:#fff;--text:#1b2230;--quiet:#4b5567;--line:#e4e7ec;--control:#858fa1;--link:#2145b8;--ring:#3f70ef;--soft:#f0f2f5;--problem:#871f23;--problem-soft:#fef0f0}
-@media (prefers-color-scheme:dark){:root{--page:#10141a;--card:#161b23;--text:#dde1e8;--quiet:#a8b0be;--line:#2a313d;--control:#6b7588;--link:#93b6fb;--ring:#6391f6;--soft:#1f252f;--problem:#f59a9a;--problem-soft:#3a2529}}
+export const pageColors = `:root{color-scheme:light dark;${lightColors}}
+@media (prefers-color-scheme:dark){:root{${darkColors}}}
+`
+
+/** For a page whose script names the scheme, after the common colors. */
+export const chosenColors = `:root[data-scheme=light]{color-scheme:light;${lightColors}}
+:root[data-scheme=dark]{color-scheme:dark;${darkColors}}
 `
 
 export const pageFontFace = `@font-face{font-family:'Inter Variable';font-display:swap;font-weight:100 900;src:url(${pageFont.path}) format('woff2-variations')}

@@ -19,6 +19,13 @@ export function shareRequestId(original: Request, copy: Request): void {
   ids.set(copy, resolveRequestId(original))
 }
 
+/** Whether an id has the form of those that this server assigns; the index of other ones does not have it. */
+export function isAssignedForm(id: string): boolean {
+  return id.startsWith('req_') && id.length === assignedLength
+}
+
+const assignedLength = 28
+
 /** The time of an id that this server assigned; null for others, which a client may choose as it likes. */
 export function readRequestTime(id: string, now: number): number | null {
   const digits = /^req_([0-9a-f]{12})7[0-9a-f]{11}$/.exec(id)?.[1]

@@ -1,3 +1,4 @@
+import type { Transporter } from 'nodemailer'
 import { BoundedQueue, QueueFullError } from '../concurrency/bounded-queue.ts'
 import type { SmtpSettings } from './settings.ts'
 
@@ -53,7 +54,27 @@ export class Mailer {
   }
 }
 
-async function deliver(settings: SmtpSettings, { to, subject, text }: Mail): Promise<void> {
+/** Connects and signs in, without a mail. */
+export function verifyMailServer(settings: SmtpSettings): Promise<void> {
+  return withTransport(settings, (transport) => transport.verify())
+}
+
+function deliver(settings: SmtpSettings, { to, subject, text }: Mail): Promise<void> {
+  return withTransport(settings, (transport) =>
+    transport.sendMail({
+      from: settings.from,
+      // As an object, so that an address is never parsed as a list.
+      to: { name: '', address: to },
+      subject: subject.replace(/\s+/g, ' ').slice(0, maxSubjectLength),
+      text: text.slice(0, maxTextLength),
+    }),
+  )
+}
+
+async function withTransport(
+  settings: SmtpSettings,
+  use: (transport: Transporter) => Promise<unknown>,
+): Promise<void> {
   // Loaded with the first mail.
   const { createTransport } = await import('nodemailer')
   const transport = createTransport({
@@ -74,14 +95,7 @@ async function deliver(settings: SmtpSettings, { to, subject, text }: Mail): Pro
   const timeout = Promise.withResolvers<never>()
   const timer = setTimeout(() => timeout.reject(new MailError('timeout')), totalTimeoutMs)
   try {
-    const sent = transport.sendMail({
-      from: settings.from,
-      // As an object, so that an address is never parsed as a list.
-      to: { name: '', address: to },
-      subject: subject.replace(/\s+/g, ' ').slice(0, maxSubjectLength),
-      text: text.slice(0, maxTextLength),
-    })
-    await Promise.race([sent, timeout.promise])
+    await Promise.race([use(transport), timeout.promise])
   } catch (error) {
     throw error instanceof MailError ? error : new MailError(codeOf(error))
   } finally {

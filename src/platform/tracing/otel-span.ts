@@ -13,11 +13,12 @@ interface OtelSpanParts
   /** Milliseconds since the epoch. */
   startedAt: number
   endedAt: number
+  events?: readonly { name: string; attributes: OtelSpan['attributes']; at: number }[]
 }
 
 const instrumentationScope = { name: 'headgate', version }
 
-export function createOtelSpan({ startedAt, endedAt, ...parts }: OtelSpanParts): OtelSpan {
+export function createOtelSpan({ startedAt, endedAt, events = [], ...parts }: OtelSpanParts): OtelSpan {
   return {
     ...parts,
     startTime: toHrTime(startedAt),
@@ -25,7 +26,7 @@ export function createOtelSpan({ startedAt, endedAt, ...parts }: OtelSpanParts):
     duration: toHrTime(endedAt - startedAt),
     ended: true,
     links: [],
-    events: [],
+    events: events.map(({ at, ...event }) => ({ ...event, time: toHrTime(at), droppedAttributesCount: 0 })),
     instrumentationScope,
     droppedAttributesCount: 0,
     droppedEventsCount: 0,

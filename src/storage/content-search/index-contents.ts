@@ -2,7 +2,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { RunResult } from '../../platform/concurrency/repeated-task.ts'
 import { runInSlices } from '../../platform/time/time-slicer.ts'
 import { PackReader } from '../content-packs.ts'
-import { type IndexedContent, insertIndexed, readUnindexed } from './search-store.ts'
+import { type IndexedContent, insertIndexed, mergeIndex, readUnindexed } from './search-store.ts'
 import { WordHasher } from './word-hasher.ts'
 import { collectTerms } from './words.ts'
 
@@ -84,6 +84,8 @@ class ContentIndexer {
 
   async #insert(contents: readonly IndexedContent[]): Promise<void> {
     if (contents.length === 0) return
-    await this.#context.db.transaction().execute((tx) => insertIndexed(tx, contents))
+    const { db } = this.#context
+    await db.transaction().execute((tx) => insertIndexed(tx, contents))
+    await mergeIndex(db)
   }
 }

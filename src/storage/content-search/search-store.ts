@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Db, isPostgres } from '../../platform/db/db.ts'
+import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import type { ContentPosition } from '../stored-contents.ts'
 
 /** A content with the hashes of its words. */
@@ -25,14 +26,16 @@ export async function insertIndexed(tx: Db, contents: readonly IndexedContent[])
   for (const content of contents.toSorted(compareNewestFirst).reverse())
     if (isPostgres(tx)) await insertOnPostgres(tx, content)
     else await insertOnSqlite(tx, content)
-  if (!isPostgres(tx)) await mergeOnSqlite(tx)
 }
 
-/** Pages that are merged with each transaction: enough to keep up, and few enough to take milliseconds. */
+/** Pages that are merged after each transaction: enough to keep up, and few enough to take a millisecond or two. */
 const mergedPages = 8
 
-async function mergeOnSqlite(tx: Db): Promise<void> {
-  await sql`insert into content_words (content_words, rank) values ('merge', ${mergedPages})`.execute(tx)
+/** Merges parts of the index on SQLite. In a transaction of its own, so that the event loop is held for less time. */
+export async function mergeIndex(db: Db): Promise<void> {
+  if (isPostgres(db)) return
+  await yieldToEventLoop()
+  await sql`insert into content_words (content_words, rank) values ('merge', ${mergedPages})`.execute(db)
 }
 
 async function insertOnPostgres(tx: Db, { generation_id, hashes }: IndexedContent): Promise<void> {

@@ -8,6 +8,7 @@ import { Id } from '../../components/copy.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { DisplaySection } from './display-section.tsx'
 import { accountOptions, passkeysOptions, sessionsOptions } from './options.ts'
 import { PasskeySection } from './passkey-section.tsx'
 import { PasswordSection } from './password-section.tsx'
@@ -23,7 +24,7 @@ function AccountScreen() {
     <Page
       title="Account"
       docs="sign-in"
-      description="How you sign in, and where you are signed in. Changes need a sign-in of the last 15 minutes."
+      description="How you sign in, and where you are signed in. Changes require a sign-in within the last 15 minutes."
       calls={[accountOptions, passkeysOptions, sessionsOptions].map(callOf)}
       actions={
         <Button variant="default" size="xs" onClick={() => void signInAgain(session_id)}>
@@ -33,6 +34,7 @@ function AccountScreen() {
     >
       <Stack maw={720}>
         <Profile />
+        <DisplaySection />
         <QueryView query={account}>
           {({ data }) => (
             <>

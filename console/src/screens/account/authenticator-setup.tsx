@@ -42,7 +42,7 @@ export function AuthenticatorSetup({ onConfirm }: { onConfirm: (recoveryCodes: s
           <Id value={secret} label="Copy the secret" />
         </Group>
         <TextInput
-          label="Code of the app"
+          label="Authenticator code"
           inputMode="numeric"
           autoComplete="one-time-code"
           maxLength={6}

@@ -28,7 +28,10 @@ export function SessionSection() {
   const endOthers = useMutation({ mutationFn: () => client.DELETE('/sessions'), onSuccess: refresh })
   const error = endOne.error ?? endOthers.error
   return (
-    <Panel title="Sessions" description="Where you are signed in. Sign out those that you do not know.">
+    <Panel
+      title="Sessions"
+      description="Where you are signed in. Sign out sessions that you do not recognize."
+    >
       {error !== null && <ErrorNotice error={error} />}
       <QueryView query={query}>
         {({ data }) => (

@@ -31,7 +31,7 @@ function ActivityScreen() {
       title="Activity"
       docs="analytics"
       scope="listed"
-      description="What was spent, on what, and how well it worked. Counts every request that reached a provider."
+      description="Spending, usage and reliability of every request that reached a provider."
       calls={[...callsOf(view), ...(mayReadChanges ? [callOf(annotationsQuery(view))] : [])]}
       actions={
         <>

@@ -43,7 +43,7 @@ export function Controls({ view }: { view: View }) {
         />
         <SegmentedControl
           size="xs"
-          aria-label="Kind of chart"
+          aria-label="Chart type"
           data={[
             { value: 'bars', label: 'Bars' },
             { value: 'lines', label: 'Lines' },

@@ -67,7 +67,7 @@ export function AliasForm({ alias, onClose }: AliasFormProps) {
           <TextField
             type="date"
             label="Expires"
-            description="At the end of the day in UTC"
+            description="At the end of the day (UTC)"
             value={draft.lastDay}
             onChange={(lastDay) => update({ lastDay })}
           />

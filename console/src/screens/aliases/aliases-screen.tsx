@@ -27,7 +27,7 @@ function AliasesScreen() {
     <Page
       title="Aliases"
       docs="model-aliases"
-      description="Names for models in requests: for one model, for a group in the order it is tried, or for several by weight."
+      description="Names that requests use for a model, a group tried in order, or several models by weight."
       calls={[callOf(options)]}
       actions={
         mayCreate && (

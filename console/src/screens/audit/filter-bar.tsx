@@ -6,7 +6,7 @@ import { type AuditFilters, actorTypes, outcomes, readFilters } from './filters.
 
 const values: CompletedField[] = [
   { name: 'action', parameter: 'action', source: 'audit_action', hint: 'Such as key.create' },
-  { name: 'actor', parameter: 'actor_id', source: 'audit_actor', idPattern: /^\S{12,}$/, hint: 'Who acted' },
+  { name: 'actor', parameter: 'actor_id', source: 'audit_actor', idPattern: /^\S{12,}$/, hint: 'Actor' },
   { name: 'by', parameter: 'actor_type', values: actorTypes, hint: 'Kind of actor' },
   { name: 'target', parameter: 'target_type', suggestions: targetTypes, hint: 'Kind of record' },
   {
@@ -19,7 +19,7 @@ const values: CompletedField[] = [
   { ...workspaceField, hint: 'Where' },
   { name: 'outcome', parameter: 'outcome', values: outcomes, hint: 'Success or refused' },
   { name: 'request', parameter: 'request_id', hint: 'X-Request-Id' },
-  { name: 'id', parameter: 'id', hint: 'Id of an entry' },
+  { name: 'id', parameter: 'id', hint: 'Entry ID' },
   { name: 'after', parameter: 'from', isTime: true, source: 'time', hint: 'Start, such as 2h' },
   { name: 'before', parameter: 'to', isTime: true, source: 'time', hint: 'End, such as yesterday' },
 ]

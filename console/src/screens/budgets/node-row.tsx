@@ -1,12 +1,14 @@
 import { Badge, Button, Group, Stack, Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { mayDo, useSession } from '../../app/session.tsx'
+import { BudgetAlertButton } from '../../components/budget-alert-button.tsx'
 import {
   type BudgetLimit,
   type BudgetNode,
   type Interval,
   textsOf,
 } from '../../components/budget-intervals.ts'
+import { HistoryButton } from '../../components/history-button.tsx'
 import { LimitBar } from '../../components/limit-bar.tsx'
 import { Money } from '../../components/money.tsx'
 import { TextLink } from '../../components/text-link.tsx'
@@ -139,8 +141,31 @@ function Limits({ node }: { node: BudgetNode }) {
       ))}
       <Group gap="xs">
         <EditLimits node={node} />
+        <NodeLinks node={node} />
       </Group>
     </Stack>
+  )
+}
+
+/** Leads to who changed the limits, and to a notification about them. */
+function NodeLinks({ node: { kind, name, workspace_id, key_hash } }: { node: BudgetNode }) {
+  if (kind === 'key' && key_hash) {
+    return <HistoryButton search={{ target_id: key_hash }} label={`History of ${name}`} size="compact-xs" />
+  }
+  if (kind !== 'workspace' || !workspace_id) return null
+  return (
+    <>
+      <HistoryButton
+        search={{ target_type: 'budget', workspace_id }}
+        label={`History of the budgets of ${name}`}
+        size="compact-xs"
+      />
+      <BudgetAlertButton
+        workspaceId={workspace_id}
+        label={`Add alert for the budgets of ${name}`}
+        size="compact-xs"
+      />
+    </>
   )
 }
 

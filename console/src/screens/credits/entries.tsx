@@ -34,7 +34,7 @@ export function Entries({ filters, onChange }: EntriesProps) {
   return (
     <Panel
       title="Ledger entries"
-      description="Newest first. A charge has the requests that were settled together; old charges are summed up by day."
+      description="Newest first. A charge combines the requests that were settled together; old charges are combined by day."
     >
       <FilterFields filters={filters} onChange={onChange} />
       <CursorList

@@ -17,7 +17,7 @@ export function LedgerCheck() {
   return (
     <Panel
       title="Check the ledger"
-      description="Verifies every invariant of the ledger of this installation, as the command check-ledger does: that no amount was lost, charged twice or held for ever. Requests are served meanwhile."
+      description="Verifies that no amount was lost, charged twice or held forever, as the command check-ledger does. Requests are served meanwhile."
       actions={
         <Button size="xs" variant="default" loading={check.isPending} onClick={() => check.mutate({})}>
           Check now

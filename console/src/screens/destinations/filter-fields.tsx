@@ -40,7 +40,7 @@ export function FilterFields({ groups, isFiltering, isDisabled, onChange }: Filt
       </Text>
       <Text size="sm" c="dimmed">
         {groups.length === 0
-          ? 'None: every request is reported.'
+          ? 'No rules: every request is reported.'
           : 'A request is reported if it matches every group.'}
       </Text>
       {groups.length > 0 && (

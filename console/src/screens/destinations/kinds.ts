@@ -47,6 +47,11 @@ export const kinds: {
     fields: {
       endpoint: { label: 'Endpoint', isRequired: true, hint: 'The full OTLP/HTTP URL for traces' },
       protocol: { label: 'Encoding', options: ['json', 'protobuf'], hint: 'json if none is chosen' },
+      content: {
+        label: 'Input and output',
+        options: ['attributes', 'event'],
+        hint: 'Attributes of the span if none is chosen',
+      },
     },
   },
   arize: {

@@ -73,7 +73,7 @@ export function OptionFields({ draft, workspaceId, isDisabled, onChange }: Optio
       </Checkbox.Group>
       <KeysSelect
         label="Keys"
-        description="Only requests with these keys. None: all requests of the workspace."
+        description="Leave empty for all requests of the workspace."
         workspaceId={workspaceId}
         disabled={isDisabled}
         value={draft.keyHashes}

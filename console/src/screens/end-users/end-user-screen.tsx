@@ -7,6 +7,7 @@ import { ApiError } from '../../api/error.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { ActionButton } from '../../components/action-button.tsx'
+import { BlockEndUser } from '../../components/block-end-user.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Figure } from '../../components/figure.tsx'
 import { Money } from '../../components/money.tsx'
@@ -15,7 +16,6 @@ import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatCompact, formatCount } from '../../format/number.ts'
-import { BlockButton } from './block-button.tsx'
 import { ErasePanel } from './erase-panel.tsx'
 import { LatestRequests } from './latest-requests.tsx'
 import { LimitPanel } from './limit-panel.tsx'
@@ -64,7 +64,7 @@ function BlockAction({ id, isBlocked }: { id: string; isBlocked: boolean }) {
     await client.PATCH('/end-users/{id}', { params: { path: { id } }, body: { blocked: false } })
     await refresh('/end-users/{id}', '/end-users')
   }
-  return isBlocked ? <ActionButton onAction={unblock}>Unblock</ActionButton> : <BlockButton name={id} />
+  return isBlocked ? <ActionButton onAction={unblock}>Unblock</ActionButton> : <BlockEndUser name={id} />
 }
 
 function Usage({ endUser }: { endUser: Schemas['EndUser'] }) {

@@ -47,8 +47,8 @@ function ContainersScreen() {
       >
         <Group align="flex-end">
           <TextField
-            label="Id of the container"
-            description="The results of tools name it: sess_… or gen_…"
+            label="Container ID"
+            description="Named in tool results: sess_… or gen_…"
             error={
               typed !== '' && !idPattern.test(typed) && '1 to 40 letters, digits, hyphens and underscores'
             }

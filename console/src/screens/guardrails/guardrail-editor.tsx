@@ -126,7 +126,7 @@ function JsonField({ fields, onChange }: JsonFieldProps) {
   return (
     <Textarea
       label="Guardrail as JSON"
-      description="As in PATCH /guardrails/{id}. Absent fields are not set."
+      description="The body of PATCH /guardrails/{id}. Fields that you leave out are not set."
       autosize
       minRows={6}
       maxRows={30}

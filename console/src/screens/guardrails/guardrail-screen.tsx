@@ -29,7 +29,7 @@ function GuardrailScreen() {
       title={query.data?.data.name ?? 'Guardrail'}
       docs="guardrails"
       description={<TextLink to="/guardrails">All guardrails</TextLink>}
-      actions={<HistoryButton targetId={id} />}
+      actions={<HistoryButton search={{ target_id: id }} />}
       calls={[callOf(options), callOf(keyAssignmentsOptions(id)), callOf(memberAssignmentsOptions(id))]}
     >
       <QueryView query={query}>{({ data }) => <Details key={data.id} guardrail={data} />}</QueryView>

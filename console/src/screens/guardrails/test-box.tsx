@@ -29,7 +29,7 @@ export function TestBox({ draft }: { draft: Draft | null }) {
       description="With the rules as they are above, saved or not. Nothing is sent to a model or recorded."
     >
       <Textarea
-        label="A message to the model"
+        label="Message"
         placeholder="Write to ada@example.com about invoice 42."
         autosize
         minRows={3}

@@ -67,7 +67,7 @@ function HomeScreen() {
         <>
           <PeriodControl search={search} />
           <Button variant="default" size="xs" onClick={() => setView('checklist')}>
-            Show the checklist
+            Show checklist
           </Button>
         </>
       }

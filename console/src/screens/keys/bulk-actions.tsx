@@ -5,6 +5,7 @@ import { useRefresh } from '../../api/use-refresh.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { type KeyLimit, KeyLimitFields, toKeyLimit } from '../../components/key-limit-fields.tsx'
 import { runForAll } from '../../components/run-for-all.ts'
 import { noTagRules, TagRulesFields, toTagRules } from '../../components/tag-rules-fields.tsx'
 import { TierSelect } from '../../components/tier-select.tsx'
@@ -27,6 +28,9 @@ export function BulkActions({ keys }: { keys: readonly ApiKey[] }) {
       <ActionButton onAction={() => changeAll({ disabled: false })}>Enable</ActionButton>
       <DialogButton label="Set tags" variant="default">
         {(close) => <SetTags count={keys.length} onSave={changeAll} onClose={close} />}
+      </DialogButton>
+      <DialogButton label="Set limit" variant="default">
+        {(close) => <SetLimit count={keys.length} onSave={changeAll} onClose={close} />}
       </DialogButton>
       <DialogButton label="Assign tier" variant="default">
         {(close) => <AssignTier count={keys.length} onSave={changeAll} onClose={close} />}
@@ -53,6 +57,26 @@ function SetTags({ count, onSave, onClose }: BulkFormProps) {
     >
       <Text size="sm">Replaces the tag rules of the selected keys. Without rules, these are removed.</Text>
       <TagRulesFields value={rules} onChange={setRules} />
+    </FormDialog>
+  )
+}
+
+function SetLimit({ count, onSave, onClose }: BulkFormProps) {
+  const [limit, setLimit] = useState<KeyLimit>({
+    limit: null,
+    limit_reset: null,
+    include_byok_in_limit: false,
+  })
+  return (
+    <FormDialog
+      title={`Set the limit of ${formatPlural(count, 'key')}`}
+      action="Save"
+      size="lg"
+      onSubmit={() => onSave(toKeyLimit(limit))}
+      onClose={onClose}
+    >
+      <Text size="sm">Each of the selected keys gets this limit. What they have spent stays counted.</Text>
+      <KeyLimitFields value={limit} onChange={(changes) => setLimit({ ...limit, ...changes })} />
     </FormDialog>
   )
 }

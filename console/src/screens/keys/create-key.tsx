@@ -87,7 +87,7 @@ function NewKeyFields({ draft, onChange }: NewKeyFieldsProps) {
       isNew
       draft={draft}
       onChange={onChange}
-      {...(draft.guardrailId !== null && { models: null })}
+      {...(draft.guardrailId !== null && { allowed: null })}
       more={
         <>
           <TargetWorkspace
@@ -97,7 +97,7 @@ function NewKeyFields({ draft, onChange }: NewKeyFieldsProps) {
           {mayDo(session, 'members:read') && (
             <MemberSelect
               label="Owner"
-              description="Counts toward their limits. Empty for yourself."
+              description="Counts toward this member's limits. Leave empty for yourself."
               value={draft.ownerId === null ? [] : [draft.ownerId]}
               onChange={(ids) => onChange({ ownerId: ids.at(-1) ?? null })}
             />
@@ -106,13 +106,13 @@ function NewKeyFields({ draft, onChange }: NewKeyFieldsProps) {
             <GuardrailSelect
               workspaceId={draft.workspaceId}
               value={draft.guardrailId}
-              onChange={(guardrailId) => onChange({ guardrailId, models: [] })}
+              onChange={(guardrailId) => onChange({ guardrailId, models: [], providers: [] })}
             />
           )}
           <TextField
             type="date"
             label="Expires"
-            description="At the end of the day in UTC. It cannot be changed later."
+            description="At the end of the day (UTC). You cannot change it later."
             value={draft.lastDay}
             onChange={(lastDay) => onChange({ lastDay })}
           />

@@ -3,7 +3,7 @@ import type { BulkResult } from './bulk-results.tsx'
 import { type NewKeyDraft, toKeyBody } from './key-draft.ts'
 import type { KeyRow } from './key-table-text.ts'
 import type { NewKey } from './new-key-secret.tsx'
-import { assignGuardrail, createModelGuardrail, saveRates } from './save-rules.ts'
+import { assignGuardrail, createKeyGuardrail, saveRates } from './save-rules.ts'
 
 /** A key whose rules could not be saved exists nevertheless, so its secret is returned with the errors. */
 export async function createKey(draft: NewKeyDraft): Promise<NewKey> {
@@ -20,7 +20,7 @@ export async function createKey(draft: NewKeyDraft): Promise<NewKey> {
     }
   }
   await attempt(async () => {
-    const id = draft.models.length > 0 ? await createModelGuardrail(key, draft.models) : draft.guardrailId
+    const id = isRestricted(draft) ? await createKeyGuardrail(key, draft) : draft.guardrailId
     if (id !== null) await assignGuardrail(id, [hash])
   })
   await attempt(() => saveRates(key, [], draft.rates))
@@ -38,14 +38,18 @@ export async function createKeys(draft: NewKeyDraft, rows: readonly KeyRow[]): P
       const ownerId = row.owner === null ? draft.ownerId : owners.get(row.owner)
       if (ownerId === undefined) throw new Error(`There is no member ${row.owner}.`)
       const own = { ...mergeRow(draft, row), ownerId, guardrailId }
-      const created = await createKey(guardrailId === null ? own : { ...own, models: [] })
-      if (draft.models.length > 0 && guardrailId === null) guardrailId = await findGuardrail(created.hash)
+      const created = await createKey(guardrailId === null ? own : { ...own, models: [], providers: [] })
+      if (isRestricted(draft) && guardrailId === null) guardrailId = await findGuardrail(created.hash)
       results.push({ name: row.name, key: created, error: created.problems[0] ?? null })
     } catch (error) {
       results.push({ name: row.name, key: null, error })
     }
   }
   return results
+}
+
+function isRestricted({ models, providers }: NewKeyDraft): boolean {
+  return models.length + providers.length > 0
 }
 
 function mergeRow(draft: NewKeyDraft, row: KeyRow): NewKeyDraft {

@@ -12,7 +12,7 @@ import { draftOfKey, type KeyDraft, toKeyChanges } from './key-draft.ts'
 import type { ApiKey } from './key-fields.ts'
 import { KeyForm } from './key-form.tsx'
 import { type KeyRules, keyRulesOptions } from './key-rules.ts'
-import { assignGuardrail, createModelGuardrail, saveRates } from './save-rules.ts'
+import { assignGuardrail, createKeyGuardrail, saveRates, toAllowed } from './save-rules.ts'
 
 interface EditKeyProps {
   apiKey: ApiKey
@@ -32,12 +32,16 @@ export function EditKey({ apiKey, onClose }: EditKeyProps) {
 function EditForm({ apiKey, rules, onClose }: EditKeyProps & { rules: KeyRules }) {
   const refresh = useRefresh()
   const models = rules.guardrail?.guardrail.allowed_models ?? []
-  const [draft, setDraft] = useState<KeyDraft>(() => draftOfKey(apiKey, { rates: rules.rates, models }))
+  const providers = rules.guardrail?.guardrail.allowed_providers ?? []
+  const [draft, setDraft] = useState<KeyDraft>(() =>
+    draftOfKey(apiKey, { rates: rules.rates, models, providers }),
+  )
   const save = async () => {
     const body = toKeyChanges(apiKey, draft)
     if (Object.keys(body).length > 0)
       await client.PATCH('/keys/{hash}', { params: { path: { hash: apiKey.hash } }, body })
-    if (draft.models.join('\n') !== models.join('\n')) await saveModels(apiKey, rules, draft.models)
+    const isSame = String(draft.models) === String(models) && String(draft.providers) === String(providers)
+    if (!isSame) await saveAllowed(apiKey, rules, draft)
     await saveRates(apiKey, rules.rates, draft.rates)
     await refresh('/keys', '/keys/{hash}', '/keys/{hash}/policy', '/budgets', '/limits', '/limits/usage')
   }
@@ -56,8 +60,8 @@ function EditForm({ apiKey, rules, onClose }: EditKeyProps & { rules: KeyRules }
         draft={draft}
         onChange={(changes) => setDraft((before) => ({ ...before, ...changes }))}
         {...(shared && {
-          models: (
-            <Input.Wrapper label="Allowed models">
+          allowed: (
+            <Input.Wrapper label="Allowed models and providers">
               <Text size="sm">
                 Set by the guardrail{' '}
                 <TextLink to="/guardrails/$id" params={{ id: shared.id }}>
@@ -74,16 +78,15 @@ function EditForm({ apiKey, rules, onClose }: EditKeyProps & { rules: KeyRules }
 }
 
 /** Changes the guardrail that only this key has, or gives it one. */
-async function saveModels(
+async function saveAllowed(
   { name, hash, workspace_id: workspaceId }: ApiKey,
   { guardrail }: KeyRules,
-  models: string[],
+  allowed: Pick<KeyDraft, 'models' | 'providers'>,
 ): Promise<void> {
   if (guardrail) {
-    const allowed_models = models.length > 0 ? models : null
     const path = { id: guardrail.guardrail.id }
-    await client.PATCH('/guardrails/{id}', { params: { path }, body: { allowed_models } })
+    await client.PATCH('/guardrails/{id}', { params: { path }, body: toAllowed(allowed) })
     return
   }
-  await assignGuardrail(await createModelGuardrail({ name, hash, workspaceId }, models), [hash])
+  await assignGuardrail(await createKeyGuardrail({ name, hash, workspaceId }, allowed), [hash])
 }

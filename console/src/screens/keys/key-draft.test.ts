@@ -14,7 +14,7 @@ const stored = {
 } as unknown as ApiKey
 
 test('only what differs is changed', () => {
-  const draft = draftOfKey(stored, { rates: [], models: [] })
+  const draft = draftOfKey(stored, { rates: [], models: [], providers: [] })
   expect(toKeyChanges(stored, draft)).toEqual({})
   expect(toKeyChanges(stored, { ...draft, limit: 10 })).toEqual({ limit: 10, limit_reset: 'daily' })
   const none = { required: [], forbidden: [], set: {} }

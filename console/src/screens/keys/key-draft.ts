@@ -23,6 +23,8 @@ export interface KeyDraft extends KeyLimit {
   rates: RateDraft[]
   /** Empty: all models. */
   models: string[]
+  /** Empty: all providers. */
+  providers: string[]
 }
 
 export interface NewKeyDraft extends KeyDraft {
@@ -45,6 +47,7 @@ export const emptyKeyDraft: NewKeyDraft = {
   tags: noTagRules,
   rates: [],
   models: [],
+  providers: [],
   lastDay: '',
   workspaceId: null,
   ownerId: null,
@@ -53,10 +56,10 @@ export const emptyKeyDraft: NewKeyDraft = {
 
 export function draftOfKey(
   { name, limit, limit_reset, include_byok_in_limit, tier, priority, max_priority, tags }: ApiKey,
-  { rates, models }: Pick<KeyDraft, 'rates' | 'models'>,
+  { rates, models, providers }: Pick<KeyDraft, 'rates' | 'models' | 'providers'>,
 ): KeyDraft {
   return {
-    ...{ name, limit, limit_reset, include_byok_in_limit, tier, priority, rates, models },
+    ...{ name, limit, limit_reset, include_byok_in_limit, tier, priority, rates, models, providers },
     maxPriority: max_priority,
     tags: tags ?? noTagRules,
   }

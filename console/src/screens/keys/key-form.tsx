@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { DownIcon, UpIcon } from '../../components/icons.tsx'
 import { KeyLimitFields } from '../../components/key-limit-fields.tsx'
-import { ModelsInput } from '../../components/names-input.tsx'
+import { ModelsInput, ProvidersInput } from '../../components/names-input.tsx'
 import { MaxPrioritySelect, PrioritySelect } from '../../components/priority-select.tsx'
 import { TagRulesFields } from '../../components/tag-rules-fields.tsx'
 import { TierSelect } from '../../components/tier-select.tsx'
@@ -14,26 +14,34 @@ import { RateFields } from './rate-fields.tsx'
 interface KeyFormProps {
   draft: KeyDraft
   onChange: (changes: Partial<KeyDraft>) => void
-  /** Shown instead of the models that can be chosen. */
-  models?: ReactNode
+  /** Shown instead of the models and providers that can be chosen. */
+  allowed?: ReactNode
   isNew?: boolean
   /** Further fields among those that most keys do not need. */
   more?: ReactNode
 }
 
 /** The fields that new and stored keys have in common. */
-export function KeyForm({ draft, onChange, models, isNew = false, more }: KeyFormProps) {
+export function KeyForm({ draft, onChange, allowed, isNew = false, more }: KeyFormProps) {
   const session = useSession()
   return (
     <>
-      {models ??
+      {allowed ??
         (mayDo(session, 'guardrails:write') && (
-          <ModelsInput
-            label="Allowed models"
-            placeholder="All models"
-            value={draft.models}
-            onChange={(chosen) => onChange({ models: chosen })}
-          />
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+            <ModelsInput
+              label="Allowed models"
+              placeholder="All models"
+              value={draft.models}
+              onChange={(chosen) => onChange({ models: chosen })}
+            />
+            <ProvidersInput
+              label="Allowed providers"
+              placeholder="All providers"
+              value={draft.providers}
+              onChange={(chosen) => onChange({ providers: chosen })}
+            />
+          </SimpleGrid>
         ))}
       <Fieldset legend="Spending">
         <KeyLimitFields value={draft} onChange={onChange} />

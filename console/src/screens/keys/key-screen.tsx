@@ -45,7 +45,7 @@ function KeyScreen() {
       actions={
         key && (
           <>
-            <HistoryButton targetId={hash} />
+            <HistoryButton search={{ target_id: hash }} />
             {mayDo(session, 'keys:write') && (
               <KeyActions apiKey={key} onDelete={() => void navigate({ to: '/keys' })} />
             )}

@@ -65,7 +65,7 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
       </Text>
       <Select
         label="The old secret"
-        description="Time to switch your applications over. Rotating again ends it earlier."
+        description="Time to switch your applications to the new secret. Rotating again ends it early."
         data={overlaps}
         allowDeselect={false}
         value={overlap}

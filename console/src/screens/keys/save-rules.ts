@@ -1,4 +1,5 @@
 import { client } from '../../api/client.ts'
+import type { KeyDraft } from './key-draft.ts'
 import { diffRates, type RateDraft, toLimitBody } from './rate-draft.ts'
 
 export interface NamedKey {
@@ -22,17 +23,25 @@ export async function saveRates(
     if (id !== null) await client.DELETE('/limits/{id}', { params: { path: { id } } })
 }
 
-/** Creates a guardrail that allows these models only, and returns its id. */
-export async function createModelGuardrail(
+/** The rules of a guardrail that allows only these models and providers; an empty list allows all. */
+export function toAllowed({ models, providers }: Pick<KeyDraft, 'models' | 'providers'>) {
+  return {
+    allowed_models: models.length > 0 ? models : null,
+    allowed_providers: providers.length > 0 ? providers : null,
+  }
+}
+
+/** Creates a guardrail for one key, and returns its id. */
+export async function createKeyGuardrail(
   { name, hash, workspaceId }: NamedKey,
-  allowed_models: string[],
+  allowed: Pick<KeyDraft, 'models' | 'providers'>,
 ): Promise<string> {
   const { data } = await client.POST('/guardrails', {
     body: {
       // Names are unique in a workspace, those of keys are not.
-      name: `Models of ${name.slice(0, 150)} (${hash.slice(0, 8)})`,
+      name: `Rules of ${name.slice(0, 150)} (${hash.slice(0, 8)})`,
       workspace_id: workspaceId,
-      allowed_models,
+      ...toAllowed(allowed),
     },
   })
   if (!data) throw new Error('The server returned no guardrail.')

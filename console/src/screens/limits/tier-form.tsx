@@ -32,7 +32,7 @@ export function TierForm({ tier, onClose }: TierFormProps) {
     >
       {!tier && (
         <NameField
-          description="Lower-case letters, digits, - and _"
+          description="Lowercase letters, digits, hyphens and underscores"
           maxLength={64}
           value={name}
           onChange={setName}

@@ -33,7 +33,7 @@ export function Invitations() {
   const [offset, setOffset] = useState(0)
   const query = useQuery({ ...invitationsOptions(offset), placeholderData: keepPreviousData })
   return (
-    <Panel title="Invitations" description="An open one lets its holder join until it expires.">
+    <Panel title="Invitations" description="Anyone with an open invitation can join until it expires.">
       <PagedList
         query={query}
         offset={offset}

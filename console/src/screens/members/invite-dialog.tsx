@@ -52,7 +52,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
       <RoleField value={role} onChange={setRole} />
       <WorkspacesSelect
         label="Workspaces to join"
-        description="Besides the default one, which everybody joins."
+        description="In addition to the default workspace, which everyone joins."
         value={workspaceIds}
         onChange={setWorkspaceIds}
       />

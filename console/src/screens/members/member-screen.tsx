@@ -19,6 +19,7 @@ import { TextLink } from '../../components/text-link.tsx'
 import { nameOfPerson } from '../../format/person.ts'
 import { AdditionalRoles, assignmentsOptions } from './additional-roles.tsx'
 import { EditMember } from './edit-member.tsx'
+import { MemberKeys, memberKeysOptions } from './member-keys.tsx'
 import { MemberLimit } from './member-limit.tsx'
 import { MemberSessions, sessionsOptions } from './member-sessions.tsx'
 import { labelOfRole } from './organization-role.ts'
@@ -30,6 +31,7 @@ function MemberScreen() {
   const { id } = screen.useParams()
   const options = api.queryOptions('get', '/organization/members/{id}', { params: { path: { id } } })
   const query = useQuery(options)
+  const seesKeys = mayDo(session, 'keys:read')
   const seesRoles = mayDo(session, 'roles:read')
   const seesSessions = mayDoEverywhere(session, 'sessions:read')
   const { current: workspace } = useWorkspace()
@@ -37,6 +39,7 @@ function MemberScreen() {
     workspace && mayDoIn(session, workspace.id, 'budgets:read') ? `member:${workspace.id}:${id}` : null
   const calls = [
     callOf(options),
+    ...(seesKeys ? [callOf(memberKeysOptions(id))] : []),
     ...(spending ? [callOf(spendingOptions(spending))] : []),
     ...(seesRoles ? [callOf(assignmentsOptions(id))] : []),
     ...(seesSessions ? [callOf(sessionsOptions(id))] : []),
@@ -48,6 +51,7 @@ function MemberScreen() {
       calls={calls}
     >
       <QueryView query={query}>{({ data }) => <Profile member={data} />}</QueryView>
+      {query.data && seesKeys && <MemberKeys id={id} name={nameOfPerson(query.data.data)} />}
       {query.data && <MemberLimit member={query.data.data} />}
       {query.data && spending && (
         <NodeSpending
@@ -115,7 +119,7 @@ function Removal({ member }: { member: Schemas['OrganizationMember'] }) {
   return (
     <DangerPanel
       title="Remove from the organization"
-      description="They are signed out, and the inference keys that they created are disabled: applications that use these stop working."
+      description="They are signed out, and the inference keys that they created are disabled. Applications with these keys stop working."
       action="Remove"
       name={email || id}
       onConfirm={remove}

@@ -64,7 +64,7 @@ export function AddModel({ onClose }: { onClose: () => void }) {
       />
       <ProviderSelect value={provider} onChange={setProvider} />
       <TextInput
-        label="Model at the provider"
+        label="Provider model"
         description="The name that the provider knows it by"
         placeholder={slug}
         value={draft.upstream}

@@ -37,7 +37,7 @@ export function CatalogPanel({ author, slug }: ModelPath) {
   const model = query.data?.data
   return (
     <Panel
-      title="Catalogue"
+      title="Catalog"
       description="Edits apply to new requests at once, and survive updates of the built-in catalog."
       actions={
         canWrite && (

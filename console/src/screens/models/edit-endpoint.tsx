@@ -59,7 +59,7 @@ export function EditEndpoint({ model, tag, onClose }: EditEndpointProps) {
         </Text>
       )}
       <TextInput
-        label="Model at the provider"
+        label="Provider model"
         description="The name that the provider knows it by"
         placeholder={beneath?.upstream_model ?? ''}
         value={upstream}

@@ -33,7 +33,7 @@ function EditsScreen() {
     <Page
       title="Catalog changes"
       docs="catalog"
-      description="What was added or changed here, against the value without it. headgate.yaml is shown as part of that value."
+      description="What was added or changed here, compared with the value without the edit, which includes headgate.yaml."
       calls={[callOf(providersOptions), callOf(modelsOptions)]}
       actions={
         <Button component={Link} to="/models" variant="default" size="xs">

@@ -37,8 +37,8 @@ export function EndpointList({ model, endpoints }: { model: string; endpoints: E
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Provider</Table.Th>
-            <Table.Th ta="right">In</Table.Th>
-            <Table.Th ta="right">Out</Table.Th>
+            <Table.Th ta="right">Input</Table.Th>
+            <Table.Th ta="right">Output</Table.Th>
             <Table.Th ta="right">Cache read</Table.Th>
             <Table.Th ta="right">Context</Table.Th>
             <Table.Th>Uptime, 24 hours</Table.Th>

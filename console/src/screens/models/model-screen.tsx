@@ -87,7 +87,7 @@ function Snippet({ call }: { call: Call }) {
   return (
     <>
       <Title order={2} size="h4">
-        Send it a request
+        Example request
       </Title>
       <CodeBlock code={curlOf(call)} label="Copy as curl" />
     </>
@@ -97,14 +97,14 @@ function Snippet({ call }: { call: Call }) {
 function Summary({ model }: { model: Schemas['Model'] }) {
   const { pricing, architecture } = model
   const facts: [string, ReactNode][] = [
-    ['In, per million tokens', <Price key="in" value={pricing.prompt} />],
-    ['Out, per million tokens', <Price key="out" value={pricing.completion} />],
+    ['Input, per million tokens', <Price key="in" value={pricing.prompt} />],
+    ['Output, per million tokens', <Price key="out" value={pricing.completion} />],
     ['Cache read, per million', <Price key="read" value={pricing.input_cache_read} />],
     ['Cache write, per million', <Price key="write" value={pricing.input_cache_write} />],
     ['Context', model.context_length === null ? '–' : `${formatCompact(model.context_length)} tokens`],
-    ['Longest answer', formatTokens(model.top_provider.max_completion_tokens)],
-    ['Takes', architecture.input_modalities.join(', ')],
-    ['Gives', architecture.output_modalities.join(', ')],
+    ['Max output', formatTokens(model.top_provider.max_completion_tokens)],
+    ['Input', architecture.input_modalities.join(', ')],
+    ['Output', architecture.output_modalities.join(', ')],
   ]
   return (
     <Stack>

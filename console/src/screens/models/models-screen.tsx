@@ -28,7 +28,7 @@ function ModelsScreen() {
     <Page
       title="Models"
       docs="models"
-      description="What you can use here, and for how much. Prices are in dollars per million tokens."
+      description="Models that you can use. Prices are in dollars per million tokens."
       calls={[callOf(options)]}
       actions={
         <>
@@ -166,8 +166,8 @@ function ModelTable({ models }: { models: Schemas['Model'][] }) {
           <Table.Tr>
             <Table.Th>Model</Table.Th>
             <Table.Th>Providers</Table.Th>
-            <Table.Th ta="right">In</Table.Th>
-            <Table.Th ta="right">Out</Table.Th>
+            <Table.Th ta="right">Input</Table.Th>
+            <Table.Th ta="right">Output</Table.Th>
             <Table.Th ta="right">Cache read</Table.Th>
             <Table.Th ta="right">Context</Table.Th>
             <Table.Th>Modalities</Table.Th>

@@ -8,7 +8,7 @@ import { Rules, rulesOptions } from './rules.tsx'
 export const screen = createLazyRoute('/notifications')({ component: NotificationsScreen })
 
 function NotificationsScreen() {
-  const { offset = 0 } = screen.useSearch()
+  const { offset = 0, kind = 'low_balance', workspace_id = null } = screen.useSearch()
   const navigate = screen.useNavigate()
   return (
     <Page
@@ -17,7 +17,7 @@ function NotificationsScreen() {
       description="What needs attention: credits that run out, used budgets, keys that expire, and what fails. Rules say from which threshold, and who receives an e-mail or a webhook."
       calls={[callOf(rulesOptions), callOf(historyOptions(offset))]}
     >
-      <Rules />
+      <Rules initial={{ kind, workspaceId: workspace_id }} />
       <History offset={offset} onChange={(next) => void navigate({ search: writeOffset(next) })} />
     </Page>
   )

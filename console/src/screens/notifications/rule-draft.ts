@@ -16,12 +16,15 @@ export interface RuleDraft {
   enabled: boolean
 }
 
-export function newRuleDraft(kind: RuleKind): RuleDraft {
-  const { fallback } = ruleKinds[kind]
+/** What a new rule is about. */
+export type InitialRule = Pick<RuleDraft, 'kind' | 'workspaceId'>
+
+export function newRuleDraft({ kind, workspaceId }: InitialRule): RuleDraft {
+  const { fallback, hasWorkspaces } = ruleKinds[kind]
   return {
     kind,
     threshold: fallback,
-    workspaceId: null,
+    workspaceId: hasWorkspaces ? workspaceId : null,
     emails: [],
     webhookUrl: '',
     webhookSecret: '',

@@ -6,7 +6,14 @@ import { FormDialog } from '../../components/form-dialog.tsx'
 import { SecretInput } from '../../components/secret-input.tsx'
 import { TextField } from '../../components/text-field.tsx'
 import { WorkspaceSelect } from '../../components/workspace-select.tsx'
-import { buildRule, buildSettings, draftOf, newRuleDraft, type RuleDraft } from './rule-draft.ts'
+import {
+  buildRule,
+  buildSettings,
+  draftOf,
+  type InitialRule,
+  newRuleDraft,
+  type RuleDraft,
+} from './rule-draft.ts'
 import { describeRule, type Rule, type RuleKind, ruleKinds } from './rule-kinds.ts'
 
 const kindOptions = Object.entries(ruleKinds).map(([value, { label }]) => ({ value, label }))
@@ -15,15 +22,18 @@ const digestOptions = [
   { value: 'daily', label: 'Once a day, at 08:00 UTC' },
 ]
 
+const lowBalance: InitialRule = { kind: 'low_balance', workspaceId: null }
+
 interface RuleFormProps {
   /** The rule to edit; without one, a new rule is created. */
   rule?: Rule
+  initial?: InitialRule
   onClose: () => void
 }
 
-export function RuleForm({ rule, onClose }: RuleFormProps) {
+export function RuleForm({ rule, initial = lowBalance, onClose }: RuleFormProps) {
   const refresh = useRefresh()
-  const [draft, setDraft] = useState(() => (rule ? draftOf(rule) : newRuleDraft('low_balance')))
+  const [draft, setDraft] = useState(() => (rule ? draftOf(rule) : newRuleDraft(initial)))
   const update = (changes: Partial<RuleDraft>) => setDraft({ ...draft, ...changes })
   const save = async () => {
     if (rule) {
@@ -116,12 +126,13 @@ function ChannelFields({ draft, storedSecret, onChange }: ChannelFieldsProps) {
         description="Press Enter after each. The operator must have configured a mail server."
         maxTags={20}
         acceptValueOnBlur
+        data-autofocus
         value={draft.emails}
         onChange={(emails) => onChange({ emails })}
       />
       <TextField
         label="Webhook"
-        description="An https URL. Empty for none."
+        description="An https URL (optional)"
         maxLength={2000}
         value={draft.webhookUrl}
         onChange={(webhookUrl) => onChange({ webhookUrl })}

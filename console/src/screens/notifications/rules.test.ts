@@ -12,13 +12,18 @@ test('the form has the thresholds of the API', async () => {
 })
 
 test('a rule about the organization names no workspace', () => {
-  const draft = { ...newRuleDraft('low_balance'), workspaceId: 'x' }
+  const draft = { ...newRuleDraft({ kind: 'low_balance', workspaceId: null }), workspaceId: 'x' }
   expect(buildRule(draft)).not.toHaveProperty('workspace_id')
-  expect(buildRule({ ...newRuleDraft('budget'), workspaceId: 'x' })).toMatchObject({ workspace_id: 'x' })
+  expect(
+    buildRule({ ...newRuleDraft({ kind: 'budget', workspaceId: null }), workspaceId: 'x' }),
+  ).toMatchObject({ workspace_id: 'x' })
 })
 
 test('a secret that is not entered again stays, and an empty address removes the webhook', () => {
-  const draft = { ...newRuleDraft('budget'), webhookUrl: ' https://hooks.example.com/in ' }
+  const draft = {
+    ...newRuleDraft({ kind: 'budget', workspaceId: null }),
+    webhookUrl: ' https://hooks.example.com/in ',
+  }
   expect(buildSettings(draft).channels?.webhook).toEqual({ url: 'https://hooks.example.com/in' })
   expect(buildSettings({ ...draft, webhookSecret: null }).channels?.webhook).toEqual({
     url: 'https://hooks.example.com/in',

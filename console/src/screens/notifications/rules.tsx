@@ -10,6 +10,7 @@ import { Item, ItemList } from '../../components/item-list.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { useWorkspaceNames } from '../../components/use-workspaces.ts'
+import type { InitialRule } from './rule-draft.ts'
 import { RuleForm } from './rule-form.tsx'
 import { describeRule, type Rule, ruleKinds } from './rule-kinds.ts'
 import { RuleTest } from './rule-test.tsx'
@@ -19,7 +20,7 @@ export const rulesOptions = api.queryOptions('get', '/notifications/rules', {
   params: { query: { limit: 100 } },
 })
 
-export function Rules() {
+export function Rules({ initial }: { initial: InitialRule }) {
   const session = useSession()
   const query = useQuery(rulesOptions)
   return (
@@ -29,7 +30,7 @@ export function Rules() {
       actions={
         mayDo(session, 'notifications:write') && (
           <DialogButton label="Add a rule" action="add">
-            {(close) => <RuleForm onClose={close} />}
+            {(close) => <RuleForm initial={initial} onClose={close} />}
           </DialogButton>
         )
       }
@@ -56,7 +57,7 @@ function RuleList({ rules }: { rules: Rule[] }) {
   return (
     <ItemList>
       {rules.map((rule) => (
-        <Item key={rule.id} actions={mayChange(session, rule) && <RuleActions rule={rule} />}>
+        <Item key={rule.id} record={rule} actions={mayChange(session, rule) && <RuleActions rule={rule} />}>
           <Group gap="xs">
             <Text size="sm" fw={600}>
               {ruleKinds[rule.kind].label}

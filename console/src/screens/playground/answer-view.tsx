@@ -24,20 +24,18 @@ export function AnswerView({ entry, isFormatted }: { entry: AnswerEntry; isForma
         {[...new Set(answer.images)]
           .filter((url) => imageData.test(url))
           .map((url) => (
-            <img key={url} src={url} alt="Made by the model" style={{ maxWidth: '100%' }} />
+            <img key={url} src={url} alt="From the model" style={{ maxWidth: '100%' }} />
           ))}
-        {answer.status === 'streaming' && (
-          <Loader size="xs" type="dots" aria-label="The model is answering" />
-        )}
+        {answer.status === 'streaming' && <Loader size="xs" type="dots" aria-label="Waiting for the model" />}
         {answer.status === 'stopped' && (
           <Text size="xs" c="dimmed">
-            You stopped this answer.
+            Stopped
           </Text>
         )}
         {answer.status === 'failed' && <ErrorNotice error={answer.error} />}
         {isEmpty(answer) && (
           <Text size="xs" c="dimmed">
-            The model answered nothing.
+            The reply is empty.
           </Text>
         )}
         {entry.request && <Footer entry={entry} />}
@@ -79,7 +77,7 @@ function Footer({ entry }: { entry: AnswerEntry }) {
         </Button>
         {answer.generationId && (
           <Anchor size="xs" href={requestUrl(answer.generationId)} target="_blank">
-            Why?
+            Details
           </Anchor>
         )}
       </Group>
@@ -96,6 +94,7 @@ function FiguresView({ answer }: { answer: Answer }) {
   const figures = figuresOf(answer)
   const parts = [
     figures.firstTokenMs !== null && `first token ${formatDuration(figures.firstTokenMs)}`,
+    figures.totalMs !== null && `total ${formatDuration(figures.totalMs)}`,
     figures.tokensPerSecond !== null && `${formatCount(Math.round(figures.tokensPerSecond))} tokens/s`,
     figures.promptTokens !== null && `${formatCount(figures.promptTokens)} in`,
     figures.cachedTokens > 0 && `${formatCount(figures.cachedTokens)} of them cached`,
@@ -122,7 +121,7 @@ function isUnusualEnd({ finishReason }: Answer): boolean {
 }
 
 function RawModal({ entry: { request, answer }, onClose }: { entry: AnswerEntry; onClose: () => void }) {
-  const body = { ...request, stream: true }
+  const body = request ?? {}
   return (
     <Modal
       opened

@@ -27,6 +27,7 @@ test('text, reasoning and usage of a stream are collected', () => {
   expect(figuresOf({ ...answer, endedAt: 2600 })).toEqual({
     cost: 0.5,
     firstTokenMs: 200,
+    totalMs: 1700,
     tokensPerSecond: 20,
     promptTokens: 3,
     completionTokens: 30,

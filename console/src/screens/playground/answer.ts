@@ -137,6 +137,8 @@ const minStreamedMs = 50
 export interface Figures {
   cost: number | null
   firstTokenMs: number | null
+  /** From sending the request to the end of the answer. */
+  totalMs: number | null
   tokensPerSecond: number | null
   promptTokens: number | null
   completionTokens: number | null
@@ -151,6 +153,7 @@ export function figuresOf({ usage, startedAt, firstTokenAt, endedAt }: Answer): 
   return {
     cost: usage?.cost ?? null,
     firstTokenMs: firstTokenAt === null ? null : firstTokenAt - startedAt,
+    totalMs: endedAt === null ? null : endedAt - startedAt,
     tokensPerSecond:
       completionTokens && streamedMs >= minStreamedMs ? (completionTokens / streamedMs) * 1000 : null,
     promptTokens: usage?.prompt_tokens ?? null,

@@ -59,7 +59,7 @@ export function ColumnView(props: ColumnViewProps) {
         )}
         {last?.kind === 'answer' && !isRunning(column) && last.request && (
           <Button size="xs" variant="default" onClick={props.onRetry}>
-            Answer again
+            Regenerate
           </Button>
         )}
       </Group>

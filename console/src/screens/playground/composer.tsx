@@ -26,8 +26,8 @@ export function Composer({ draft, attachments, isRunning, problem, ...props }: C
   return (
     <Stack gap="xs">
       <Textarea
-        label="Your message"
-        placeholder="Ask something. The price is shown before you send it."
+        label="Message"
+        placeholder="Ask something"
         autosize
         minRows={3}
         maxRows={14}
@@ -61,7 +61,7 @@ export function Composer({ draft, attachments, isRunning, problem, ...props }: C
         )}
         {props.canAttach && <AttachButton count={attachments.length} onAttachments={props.onAttachments} />}
         <Text size="xs" c={problem ? 'red' : 'dimmed'}>
-          {problem ?? 'Ctrl or ⌘ and Enter sends'}
+          {problem ?? 'Press Ctrl+Enter or ⌘+Enter to send'}
         </Text>
       </Group>
     </Stack>

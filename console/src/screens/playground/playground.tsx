@@ -3,8 +3,10 @@ import { useMemo, useState } from 'react'
 import type { Call } from '../../api/call.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
+import { ButtonLink } from '../../components/button-link.tsx'
 import { Page } from '../../components/page.tsx'
 import type { SharedPrompt } from '../../components/playground-link.ts'
+import { CodeButton } from './code-button.tsx'
 import { ColumnView } from './column-view.tsx'
 import { Composer } from './composer.tsx'
 import { type Attachment, buildRequest, type ChatBody, shortenData } from './request.ts'
@@ -52,9 +54,11 @@ export function Playground({ prompt }: { prompt: SharedPrompt }) {
       title="Playground"
       docs="playground"
       scope="one"
-      description={`Send a message to one or several models, and see what each answer costs before and after.${current ? ` The workspace ${current.name} is charged.` : ''}`}
+      description={`Send a message to up to four models side by side, with the cost before and after.${current ? ` Requests are charged to the workspace ${current.name}.` : ''}`}
       calls={listCalls(columns, settings, draft, attachments)}
-      actions={<Actions conversation={conversation} settings={settings} draft={draft} />}
+      actions={
+        <Actions conversation={conversation} settings={settings} draft={draft} attachments={attachments} />
+      }
     >
       <div style={{ display: 'flex', flexWrap: 'wrap', gap: 24, alignItems: 'flex-start' }}>
         <div style={{ flex: '999 1 min(100%, 480px)', minWidth: 0 }}>
@@ -87,19 +91,22 @@ interface ActionsProps {
   conversation: Conversation
   settings: Settings
   draft: string
+  attachments: Attachment[]
 }
 
-function Actions({ conversation: { columns, add, clear }, settings, draft }: ActionsProps) {
+function Actions({ conversation: { columns, add, clear }, settings, draft, attachments }: ActionsProps) {
   const session = useSession()
   return (
     <>
       <Button variant="default" size="xs" disabled={columns.length >= maxColumns} onClick={add}>
-        Add a model
+        Add model
       </Button>
       <Button variant="default" size="xs" onClick={clear}>
-        Start again
+        Clear
       </Button>
       {mayDo(session, 'presets:write') && <SaveButton columns={columns} settings={settings} />}
+      <CodeButton createBody={() => createBody(columns, settings, draft, attachments)} />
+      {mayDo(session, 'comparisons:read') && <ButtonLink to="/comparisons">Comparisons</ButtonLink>}
       <ShareLink createPrompt={() => createPrompt(columns, settings, draft)} />
     </>
   )
@@ -189,11 +196,15 @@ function buildRequests(columns: Column[], settings: Settings, draft: string, att
   )
 }
 
+/** The next request to the first model. */
+function createBody(columns: Column[], settings: Settings, draft: string, attachments: Attachment[]) {
+  return Object.values(buildRequests(columns.slice(0, 1), settings, draft || 'Hello', attachments) ?? {})[0]
+}
+
 function listCalls(columns: Column[], settings: Settings, draft: string, attachments: Attachment[]): Call[] {
-  const requests = buildRequests(columns.slice(0, 1), settings, draft || 'Hello', attachments)
-  const body = shortenData(Object.values(requests ?? {})[0])
+  const body = shortenData(createBody(columns, settings, draft, attachments))
   return [
-    { method: 'POST', path: '/chat/completions', body: { ...body, stream: true } },
+    { method: 'POST', path: '/chat/completions', body },
     { method: 'POST', path: '/quote', body },
     { method: 'GET', path: '/models' },
   ]

@@ -9,6 +9,7 @@ test('fields that are not set are not sent', () => {
   expect(buildRequest('m', defaultSettings, [user('Hello')])).toEqual({
     model: 'm',
     messages: [{ role: 'user', content: 'Hello' }],
+    stream: true,
   })
 })
 
@@ -27,6 +28,7 @@ test('every setting is a field of the request', () => {
     allowFallbacks: false,
     denyTraining: true,
     zdr: true,
+    stream: false,
   }
   expect(buildRequest('m', settings, [])).toEqual({
     model: 'm',

@@ -49,6 +49,7 @@ export function buildRequest(model: string, settings: Settings, entries: Entry[]
     ...(settings.effort && { reasoning: { effort: settings.effort } }),
     ...buildFormat(settings),
     ...(tools !== undefined && { tools }),
+    ...(settings.stream && { stream: true }),
     ...(Object.keys(provider).length > 0 && { provider }),
   }
 }

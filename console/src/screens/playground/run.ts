@@ -21,7 +21,9 @@ export async function runRequest(
     const reply = await send(body, signal)
     answer = { ...answer, generationId: reply.headers.get('x-generation-id') }
     if (!reply.ok) throw await ApiError.from(reply)
-    for await (const data of readEvents(reply.body ?? new ReadableStream())) {
+    const isStream = reply.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+    if (!isStream) answer = addEvent(answer, chunkOf(await reply.json()), performance.now())
+    for await (const data of isStream ? readEvents(reply.body ?? new ReadableStream()) : []) {
       const now = performance.now()
       answer = addEvent(answer, data, now)
       if (now - drawnAt < drawMs) continue
@@ -40,7 +42,18 @@ function send(body: ChatBody, signal: AbortSignal): Promise<Response> {
     method: 'POST',
     credentials: 'same-origin',
     headers: { ...sessionHeaders(), 'content-type': 'application/json' },
-    body: JSON.stringify({ ...body, stream: true }),
+    body: JSON.stringify(body),
     signal,
   })
+}
+
+/** A reply that was not streamed, as the one event of a stream. */
+function chunkOf({ choices = [], ...reply }: WholeReply): string {
+  const [choice] = choices
+  const { message, finish_reason } = choice ?? {}
+  return JSON.stringify({ ...reply, choices: [{ delta: message, finish_reason }] })
+}
+
+interface WholeReply {
+  choices?: { message?: object; finish_reason?: string }[]
 }

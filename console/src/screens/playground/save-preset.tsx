@@ -29,7 +29,9 @@ export function SavePreset({ models, settings, onClose }: SavePresetProps) {
   const save = api.useMutation('post', '/presets/{slug}/chat/completions', {
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ['get', '/presets'] }),
   })
-  const body = buildRequest(model, settings, [requiredMessage]) as unknown as Schemas['ChatRequest']
+  const body = buildRequest(model, { ...settings, stream: false }, [
+    requiredMessage,
+  ]) as unknown as Schemas['ChatRequest']
   return (
     <Modal opened onClose={onClose} title="Save as preset" closeButtonProps={{ 'aria-label': 'Close' }}>
       <form
@@ -53,7 +55,9 @@ export function SavePreset({ models, settings, onClose }: SavePresetProps) {
           />
           {models.length > 1 && <ModelSelect models={models} value={model} onChange={setModel} />}
           {slugs.includes(slug) && !save.isSuccess && (
-            <Text size="sm">It exists: this becomes its next version, and the one in use.</Text>
+            <Text size="sm">
+              This preset exists. Saving creates its next version and makes it the one in use.
+            </Text>
           )}
           {save.error !== null && <ErrorNotice error={save.error} />}
           {save.isSuccess && (

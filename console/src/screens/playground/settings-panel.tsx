@@ -27,7 +27,7 @@ export function SettingsPanel(props: SettingsPanelProps) {
       <Section id="system" title="System prompt">
         <Textarea
           aria-label="System prompt"
-          placeholder="How the models should answer"
+          placeholder="Instructions for the models"
           autosize
           minRows={3}
           maxRows={12}
@@ -45,7 +45,7 @@ export function SettingsPanel(props: SettingsPanelProps) {
         <Textarea
           aria-label="Tools as a JSON array"
           placeholder={exampleTools}
-          description="A JSON array. You write the results of the calls yourself."
+          description="A JSON array. You enter the result of each call."
           autosize
           minRows={5}
           maxRows={20}
@@ -80,7 +80,7 @@ function Parameters({ settings, onChange }: SettingsPanelProps) {
     <Stack gap="xs">
       <NumberInput
         label="Temperature"
-        placeholder="As the model has it"
+        placeholder="Model default"
         min={0}
         max={2}
         step={0.1}
@@ -88,8 +88,8 @@ function Parameters({ settings, onChange }: SettingsPanelProps) {
         onChange={(value) => onChange({ temperature: typeof value === 'number' ? value : null })}
       />
       <NumberInput
-        label="Most tokens of an answer"
-        placeholder="As the model has it"
+        label="Max tokens"
+        placeholder="Model default"
         min={1}
         allowDecimal={false}
         thousandSeparator=","
@@ -98,12 +98,18 @@ function Parameters({ settings, onChange }: SettingsPanelProps) {
       />
       <Select
         label="Reasoning effort"
-        placeholder="As the model has it"
+        placeholder="Model default"
         clearable
         clearButtonProps={{ 'aria-label': 'Clear the reasoning effort' }}
         data={efforts}
         value={settings.effort}
         onChange={(effort) => onChange({ effort })}
+      />
+      <Switch
+        label="Stream"
+        description="Shows the reply as it is written"
+        checked={settings.stream}
+        onChange={(event) => onChange({ stream: event.currentTarget.checked })}
       />
     </Stack>
   )
@@ -112,7 +118,7 @@ function Parameters({ settings, onChange }: SettingsPanelProps) {
 const formats = [
   { value: 'text', label: 'Text' },
   { value: 'json_object', label: 'JSON' },
-  { value: 'json_schema', label: 'JSON that matches a schema' },
+  { value: 'json_schema', label: 'JSON schema' },
 ]
 
 function Format({ settings, onChange }: SettingsPanelProps) {
@@ -146,7 +152,7 @@ function Preferences({ settings, onChange }: SettingsPanelProps) {
   return (
     <Stack gap="xs">
       <Select
-        label="Prefer"
+        label="Sort providers by"
         placeholder="Balanced"
         clearable
         clearButtonProps={{ 'aria-label': 'Clear the preference' }}
@@ -155,24 +161,24 @@ function Preferences({ settings, onChange }: SettingsPanelProps) {
         onChange={(sort) => onChange({ sort })}
       />
       <TagsInput
-        label="Only these providers"
+        label="Providers"
         placeholder="All"
-        description="Press Enter after each"
+        description="Press Enter after each one"
         value={settings.only}
         onChange={(only) => onChange({ only })}
       />
       <Switch
-        label="Try others if one fails"
+        label="Allow fallbacks"
         checked={settings.allowFallbacks}
         onChange={(event) => onChange({ allowFallbacks: event.currentTarget.checked })}
       />
       <Switch
-        label="No provider that trains on prompts"
+        label="Exclude providers that train on prompts"
         checked={settings.denyTraining}
         onChange={(event) => onChange({ denyTraining: event.currentTarget.checked })}
       />
       <Switch
-        label="Only providers that keep nothing"
+        label="Require zero data retention"
         checked={settings.zdr}
         onChange={(event) => onChange({ zdr: event.currentTarget.checked })}
       />

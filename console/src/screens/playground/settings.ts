@@ -8,6 +8,8 @@ export interface Settings {
   schema: string
   /** A JSON array, or nothing. */
   tools: string
+  /** Whether the reply arrives as it is written. */
+  stream: boolean
   sort: string | null
   only: string[]
   allowFallbacks: boolean
@@ -23,6 +25,7 @@ export const defaultSettings: Settings = {
   format: 'text',
   schema: '',
   tools: '',
+  stream: true,
   sort: null,
   only: [],
   allowFallbacks: true,
@@ -122,6 +125,7 @@ export function readSettings(given: Record<string, unknown>): Settings {
     format: given.format === 'json_object' || given.format === 'json_schema' ? given.format : 'text',
     schema: text('schema'),
     tools: text('tools'),
+    stream: given.stream !== false,
     sort: choice(given.sort, sorts),
     only: Array.isArray(given.only) ? given.only.filter((one) => typeof one === 'string') : [],
     allowFallbacks: given.allowFallbacks !== false,

@@ -37,7 +37,7 @@ export function ToolCalls({ entry: { answer, results }, isOpen, onResult, onSend
       {isOpen && (
         <Group>
           <Button size="xs" onClick={onSend}>
-            Send the results
+            Send results
           </Button>
         </Group>
       )}

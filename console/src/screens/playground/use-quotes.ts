@@ -30,7 +30,7 @@ export function useQuotes(requests: Record<string, ChatBody> | null): Record<str
   return quotes
 }
 
-async function fetchQuote(body: ChatBody, signal: AbortSignal): Promise<QuoteState> {
+export async function fetchQuote(body: ChatBody, signal: AbortSignal): Promise<QuoteState> {
   try {
     const { data } = await client.POST('/quote', { params: { query: { format: 'chat' } }, body, signal })
     if (!data) throw new Error('The server sent no quote.')

@@ -29,7 +29,7 @@ export function UsageSnippets({ preset }: { preset: Schemas['PresetWithDesignate
   return (
     <Panel
       title="Use it"
-      description="Any key of the organization can. Fields of the request override those of the preset."
+      description="Every key of the organization can use it. Fields in a request override those of the preset."
     >
       <Stack gap="sm">
         {samples.map(({ title, code }) => (

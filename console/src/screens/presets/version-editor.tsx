@@ -101,7 +101,7 @@ function DraftFields({ draft, problem, onChange }: DraftFieldsProps) {
     <>
       <Select
         label="Format"
-        description="Of the requests that will use it. In other formats only the fields that mean the same apply."
+        description="The format of the requests that use it. In other formats, only equivalent fields apply."
         allowDeselect={false}
         data={formats}
         value={draft.format}
@@ -125,7 +125,7 @@ function DraftFields({ draft, problem, onChange }: DraftFieldsProps) {
         <NumberInput
           label="Temperature"
           description="temperature"
-          placeholder="Left to the model"
+          placeholder="Model default"
           min={0}
           max={2}
           step={0.1}
@@ -133,9 +133,9 @@ function DraftFields({ draft, problem, onChange }: DraftFieldsProps) {
           onChange={(value) => onChange({ temperature: value === '' ? null : Number(value) })}
         />
         <NumberInput
-          label="Longest reply, in tokens"
+          label="Max reply tokens"
           description={limitFields[draft.format]}
-          placeholder="Left to the model"
+          placeholder="Model default"
           min={1}
           allowDecimal={false}
           value={draft.maxTokens ?? ''}

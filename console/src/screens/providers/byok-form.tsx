@@ -107,7 +107,7 @@ function LimitFields({ draft, workspaceId, onChange }: LimitFieldsProps) {
     <>
       <TagsInput
         label="Only for these models"
-        description="Ids such as author/model; Enter adds one. Empty for every model."
+        description="For example author/model. Press Enter after each one. Leave empty for every model."
         value={draft.models}
         maxTags={100}
         onChange={(models) => onChange({ models })}
@@ -115,7 +115,7 @@ function LimitFields({ draft, workspaceId, onChange }: LimitFieldsProps) {
       {mayDo(session, 'keys:read') && (
         <KeysSelect
           label="Only for these API keys"
-          description="Empty for every key."
+          description="Leave empty for every key."
           workspaceId={workspaceId}
           value={draft.keyHashes}
           onChange={(keyHashes) => onChange({ keyHashes })}
@@ -124,14 +124,14 @@ function LimitFields({ draft, workspaceId, onChange }: LimitFieldsProps) {
       {mayDo(session, 'members:read') && (
         <MemberSelect
           label="Only for requests of these members"
-          description="Empty for everybody."
+          description="Leave empty for everyone."
           value={draft.members}
           onChange={(members) => onChange({ members })}
         />
       )}
       <Select
         label="Zero data retention"
-        description="Whether your account at the provider has an agreement that nothing is kept"
+        description="Your account has a zero data retention agreement with the provider"
         data={[
           { value: 'endpoint', label: 'As the endpoint declares' },
           { value: 'yes', label: 'Yes' },

@@ -8,6 +8,7 @@ import {
 } from '../../components/credential-test.tsx'
 import { HealthBadge, LastError, ProblemList } from '../../components/health-state.tsx'
 import { DownIcon, GripIcon, UpIcon } from '../../components/icons.tsx'
+import { ManagedBadge } from '../../components/managed.tsx'
 import { Time } from '../../components/time.tsx'
 import { UptimeStrip } from '../../components/uptime-strip.tsx'
 import { ByokActions } from './byok-actions.tsx'
@@ -48,6 +49,7 @@ export function ByokRow(props: ByokRowProps) {
         <Group gap="xs" align="flex-start" wrap="nowrap" style={{ flex: '1 1 240px', minWidth: 0 }}>
           {canWrite && <Handle {...props} name={name} />}
           <KeySummary byokKey={byokKey} name={name} />
+          <ManagedBadge record={byokKey} />
         </Group>
         <Group gap="xs">
           {health && <HealthBadge state={health.state} />}

@@ -29,8 +29,8 @@ export function InstallationPanel({ slug }: { slug: string }) {
   const provider = query.data?.data
   return (
     <Panel
-      title="Credential of the installation"
-      description="Used for the requests of every organization, unless they have keys of their own."
+      title="Server credential"
+      description="Used for requests of every organization that has no key of its own."
       actions={
         canWrite &&
         provider && (

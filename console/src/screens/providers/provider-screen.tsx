@@ -23,11 +23,13 @@ import {
   byokHealthOptions,
   byokOptions,
   endpointsOptions,
+  errorsOptions,
   healthOptions,
   type ProviderHealth,
   spendOf,
   spendOptions,
 } from './queries.ts'
+import { RecentErrors } from './recent-errors.tsx'
 
 export const screen = createLazyRoute('/providers/$slug')({ component: ProviderScreen })
 
@@ -38,6 +40,9 @@ function ProviderScreen() {
   const session = useSession()
   const { id: workspaceId } = useWorkspace()
   const [spend] = useState(spendOptions)
+  const [openedAt] = useState(Date.now)
+  const errors = errorsOptions(slug, openedAt)
+  const seesRequests = mayDo(session, 'generations:read')
   const seesSpend = mayDo(session, 'activity:read')
   const seesKeys = mayDo(session, 'byok:read')
   const seesCatalog = mayDoEverywhere(session, 'catalogue:read')
@@ -54,6 +59,7 @@ function ProviderScreen() {
       ? [api.queryOptions('get', '/catalogue/providers/{slug}', { params: { path: { slug } } })]
       : []),
     ...(seesSpend ? [spend] : []),
+    ...(seesRequests ? [errors] : []),
   ]
   return (
     <Page
@@ -81,6 +87,7 @@ function ProviderScreen() {
           summary ? (
             <Stack>
               <HealthPanel health={summary} spend={spent.data && spendOf(spent.data.data.data, summary)} />
+              {seesRequests && <RecentErrors provider={slug} options={errors} />}
               {seesKeys && !summary.is_keyless && <ByokPanel provider={slug} name={summary.provider_name} />}
               {seesCatalog && <InstallationPanel slug={slug} />}
               <EndpointTable provider={slug} />
@@ -100,7 +107,7 @@ function HealthPanel({ health, spend }: { health: ProviderHealth; spend: number 
   return (
     <Panel
       title="Health"
-      description="With the credential of the installation, measured since this server started."
+      description="Measured with this server's credential since it started."
       actions={<HealthBadge state={state} />}
     >
       <Group gap="xl">

@@ -1,12 +1,13 @@
 import { Checkbox, Group, Table, Text, TextInput, VisuallyHidden } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-import { createLazyRoute } from '@tanstack/react-router'
+import { createLazyRoute, useNavigate } from '@tanstack/react-router'
 import { Fragment, useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { client } from '../../api/client.ts'
 import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
+import { AddProvider } from '../../components/add-provider/add-provider.tsx'
 import {
   CredentialTestButton,
   CredentialTestResult,
@@ -20,7 +21,6 @@ import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { UptimeStrip } from '../../components/uptime-strip.tsx'
-import { EditProvider } from './edit-provider.tsx'
 import { byokOptions, healthOptions, type ProviderHealth, spendOf, spendOptions } from './queries.ts'
 import { selectProviders } from './select-providers.ts'
 
@@ -29,6 +29,7 @@ export const screen = createLazyRoute('/providers')({ component: ProvidersScreen
 function ProvidersScreen() {
   const session = useSession()
   const { id: workspaceId } = useWorkspace()
+  const navigate = useNavigate()
   const filters = screen.useSearch()
   const byok = byokOptions(workspaceId)
   const [spend] = useState(spendOptions)
@@ -46,9 +47,14 @@ function ProvidersScreen() {
       description="The services that run models. Requests use the installation’s credential or your BYOK keys."
       calls={[healthOptions, byok, ...(seesSpend ? [spend] : [])].map(callOf)}
       actions={
-        mayDoEverywhere(session, 'catalogue:write') && (
-          <DialogButton label="Add a provider" action="add">
-            {(close) => <EditProvider onClose={close} />}
+        (mayDoEverywhere(session, 'catalogue:write') || mayDo(session, 'byok:write')) && (
+          <DialogButton label="Add provider" action="add">
+            {(close) => (
+              <AddProvider
+                onClose={close}
+                onAdded={(slug) => void navigate({ to: '/providers/$slug', params: { slug } })}
+              />
+            )}
           </DialogButton>
         )
       }
@@ -58,9 +64,7 @@ function ProvidersScreen() {
         {({ data }) => {
           const shown = selectProviders(data, counts, filters)
           return shown.length === 0 ? (
-            <EmptyState title="No providers found">
-              Change the search, or turn on “Show unconfigured” and open a provider to add a key.
-            </EmptyState>
+            <EmptyState title="No providers found">Change the search, or add a provider.</EmptyState>
           ) : (
             <ProviderTable
               providers={shown}

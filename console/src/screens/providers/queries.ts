@@ -39,6 +39,12 @@ export function endpointsOptions(provider: string, offset: number) {
 
 export const endpointPageSize = 25
 
+/** The newest requests that failed at the provider in the hour before. */
+export function errorsOptions(provider: string, now: number) {
+  const query = { provider, status: 'failed', from: toIso(now - hourMs), limit: 10 }
+  return { ...api.queryOptions('get', '/generations', { params: { query } }), refetchInterval: refreshMs }
+}
+
 /** Spend and requests of each provider in the last 30 days. The range ends on an hour, so that it is cached. */
 export function spendOptions(now = Date.now()) {
   const end = Math.ceil(now / hourMs) * hourMs

@@ -35,7 +35,7 @@ function ReferenceScreen() {
     >
       <TextInput
         label="Search"
-        description="Words of a path, a description, a parameter or a field"
+        description="Path, description, parameter or field"
         leftSection={<SearchIcon />}
         value={q}
         onChange={({ currentTarget: { value } }) =>

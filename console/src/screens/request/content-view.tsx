@@ -9,6 +9,7 @@ import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { PlainText, RichText } from '../../components/rich-text.tsx'
 import { formatCount } from '../../format/number.ts'
+import { MediaView } from './media-view.tsx'
 import { type ShownText, textsOf } from './texts.ts'
 
 type Content = Schemas['GenerationContent']
@@ -49,7 +50,7 @@ export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
             <Stack gap="sm">
               <SegmentedControl
                 size="xs"
-                aria-label="Form of the messages"
+                aria-label="Message format"
                 style={{ alignSelf: 'flex-start' }}
                 data={[
                   { value: 'formatted', label: 'Formatted' },
@@ -120,6 +121,7 @@ function Message({ message, isFormatted }: { message: ShownText; isFormatted: bo
       ) : (
         <RichText text={text} />
       )}
+      {isFormatted && message.media && <MediaView media={message.media} />}
       {isCut && (
         <Button size="compact-sm" variant="default" mt="xs" onClick={() => setWhole(true)}>
           Show all {formatCount(message.text.length)} characters

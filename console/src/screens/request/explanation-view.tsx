@@ -209,13 +209,13 @@ function NearestLimitText({ limit }: { limit: NonNullable<Explanation['nearest_l
         : `The ${limitNames[kind] ?? kind} of the ${subject}`}{' '}
       ({interval}
       {limit.limit !== null && <>, {show(limit.limit)}</>}
-      {noun}): {show(remaining)} were left, the request reserved {show(needed)}, and {show(left)} remained.
+      {noun}): {show(remaining)} available, {show(needed)} reserved by this request, {show(left)} left.
     </>
   )
 }
 
 function Hits({ hits }: { hits: Explanation['guardrail_hits'] }) {
-  if (hits.length === 0) return <Text size="sm">No guardrail found anything.</Text>
+  if (hits.length === 0) return <Text size="sm">No guardrail matched.</Text>
   return (
     <List size="sm">
       {hits.map(({ rule, action, enforced, direction, part, role, count, kinds, layers }) => (

@@ -1,5 +1,6 @@
 import type { Schemas } from '../../api/client.ts'
 import type { SharedPrompt } from '../../components/playground-link.ts'
+import { findMedia, type Media } from './media.ts'
 
 type Input = Schemas['GenerationContent']['input']
 
@@ -15,6 +16,7 @@ export function textOf(content: unknown): string {
 export interface ShownMessage {
   role: string
   text: string
+  media?: Media[]
 }
 
 export function messagesOf(input: Input): ShownMessage[] {
@@ -22,7 +24,13 @@ export function messagesOf(input: Input): ShownMessage[] {
   return input.messages.map((message) => {
     if (typeof message !== 'object' || message === null) return { role: 'user', text: textOf(message) }
     const { role, content, parts } = message as Record<string, unknown>
-    return { role: typeof role === 'string' ? role : 'item', text: textOf(content ?? parts ?? message) }
+    const shown = content ?? parts ?? message
+    const media = findMedia(shown)
+    return {
+      role: typeof role === 'string' ? role : 'item',
+      text: textOf(shown),
+      ...(media.length > 0 && { media }),
+    }
   })
 }
 

@@ -1,7 +1,7 @@
 import { Paper, SimpleGrid } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Schemas } from '../../api/client.ts'
-import { mayDo, mayDoEverywhere, type Permission, useSession } from '../../app/session.tsx'
+import { mayDo, type Permission, useSession } from '../../app/session.tsx'
 import { Id } from '../../components/copy.tsx'
 import { Fact } from '../../components/fact.tsx'
 import { Money } from '../../components/money.tsx'
@@ -9,6 +9,7 @@ import { StatusBadge } from '../../components/status-badge.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatCount, formatDuration } from '../../format/number.ts'
+import { EndUser } from './end-user.tsx'
 
 type LoggedRequest = Schemas['LoggedRequest']
 
@@ -50,15 +51,15 @@ export function Summary({ request, record }: SummaryProps) {
           </Fact>
         )}
         {record && <Fact label="Client">{record.user_agent ?? '–'}</Fact>}
-        {record && <Fact label="Format of the provider">{record.headgate.upstream_format ?? '–'}</Fact>}
+        {record && <Fact label="Provider format">{record.headgate.upstream_format ?? '–'}</Fact>}
         {record && <Fact label="Provider request ID">{record.upstream_id ?? '–'}</Fact>}
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }} pt="md">
-        <Fact label="Generation id">
+        <Fact label="Generation ID">
           <Id value={request.id} />
         </Fact>
         {request.request_id !== null && (
-          <Fact label="Request id, as in the logs of the server">
+          <Fact label="Request ID">
             <Id value={request.request_id} label="Copy the request id" />
           </Fact>
         )}
@@ -108,7 +109,6 @@ function Server({ request }: { request: LoggedRequest }) {
 /** Shows the sender. Each part links to its own screen; the session and the app link to their other requests. */
 function Origin({ request }: { request: LoggedRequest }) {
   const { key, user, workspace, app, session_id, external_user, created_at } = request
-  const seesEndUsers = mayDoEverywhere(useSession(), 'activity:read')
   const workspaceName = workspace.name ?? workspace.id
   const appName = app?.title ?? app?.url
   return (
@@ -156,13 +156,7 @@ function Origin({ request }: { request: LoggedRequest }) {
       </Fact>
       {external_user !== null && (
         <Fact label="End user">
-          {seesEndUsers ? (
-            <TextLink to="/end-users/$id" params={{ id: external_user }}>
-              {external_user}
-            </TextLink>
-          ) : (
-            external_user
-          )}
+          <EndUser id={external_user} />
         </Fact>
       )}
       {session_id !== null && (

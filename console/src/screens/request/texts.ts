@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts'
+import type { Media } from './media.ts'
 import { messagesOf } from './repeat.ts'
 
 /** A message, or another part of the reply. */
@@ -6,6 +7,7 @@ export interface ShownText {
   role: string
   text: string
   isCode?: boolean
+  media?: Media[]
 }
 
 /** The prompt and the reply in the order in which they were said. */

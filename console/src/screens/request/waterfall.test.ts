@@ -11,7 +11,15 @@ const attempt = {
   message: null,
 }
 const line: WaterfallSource['lines'][number] = {
-  ...{ kind: 'tool' as const, name: 'web_search', provider: 'exa', quantity: 5, duration: 30, cost: 0 },
+  ...{
+    kind: 'tool' as const,
+    name: 'web_search',
+    provider: 'exa',
+    quantity: 5,
+    duration: 30,
+    cost: 0,
+    started: 60,
+  },
   ...{ tokens_prompt: null, tokens_completion: null, generation_id: null },
 }
 const createdAt = '2030-01-01T00:00:00.000Z'
@@ -44,7 +52,7 @@ test('bars share one scale', () => {
   })
 })
 
-test('tools have their duration, and nested requests their place', () => {
+test('tools and nested requests have their places', () => {
   const nested = {
     id: 'gen-2',
     created_at: '2030-01-01T00:00:00.050Z',
@@ -62,7 +70,7 @@ test('tools have their duration, and nested requests their place', () => {
     nested: [nested],
   })
   expect(bars.map(({ label }) => label)).toEqual(['Reply', 'Tool: web_search × 5', 'Nested request: c/d'])
-  expect(bars[1]).toMatchObject({ left: null, duration: 30, detail: 'exa', requestId: null })
+  expect(bars[1]).toMatchObject({ left: 30, duration: 30, detail: 'exa', requestId: null })
   expect(bars[2]).toMatchObject({
     left: 25,
     width: 50,
@@ -70,6 +78,11 @@ test('tools have their duration, and nested requests their place', () => {
     detail: 'failed',
     requestId: 'gen-2',
   })
+})
+
+test('a tool of which no start was recorded has no place', () => {
+  const [bar] = barsOf({ stages: [], attempts: [], lines: [{ ...line, started: null }] })
+  expect(bar).toMatchObject({ left: null, duration: 30 })
 })
 
 test('several turns are shown one by one', () => {

@@ -92,7 +92,7 @@ function stepOfAttempt(
 }
 
 function stepOfLine(line: Line, key: string, nested: NestedRequest | undefined, arrival: number): Step {
-  const { kind, name, provider, quantity, duration, generation_id } = line
+  const { kind, name, provider, quantity, started, duration, generation_id } = line
   const isFailed = nested !== undefined && nested.status !== 'completed'
   return {
     key,
@@ -100,7 +100,7 @@ function stepOfLine(line: Line, key: string, nested: NestedRequest | undefined, 
     detail: [provider, isFailed ? nested.status : null].filter((part) => part !== null).join(', '),
     kind: isFailed ? 'failure' : generation_id === null ? 'tool' : 'nested',
     requestId: generation_id,
-    started: nested === undefined ? null : Math.max(0, Date.parse(nested.created_at) - arrival),
+    started: nested === undefined ? started : Math.max(0, Date.parse(nested.created_at) - arrival),
     duration: nested?.latency ?? duration,
   }
 }

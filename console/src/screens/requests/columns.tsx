@@ -20,22 +20,24 @@ interface ColumnLayout {
   isDefault: boolean
   /** Whether a cell shows a hint on hover. */
   hasHint?: boolean
+  /** Numbers stand one below the other. */
+  isNumber?: boolean
 }
 
 export const layouts: Record<string, ColumnLayout> = {
-  created_at: { label: 'Time', width: 210, isDefault: true, hasHint: true },
-  status: { label: 'Status', width: 135, isDefault: true },
-  error_code: { label: 'Error', width: 120, isDefault: true },
-  model: { label: 'Model', width: 150, isDefault: true },
-  provider: { label: 'Provider', width: 130, isDefault: true },
+  created_at: { label: 'Time', width: 160, isDefault: true, hasHint: true },
+  status: { label: 'Status', width: 118, isDefault: true },
+  error_code: { label: 'Error', width: 130, isDefault: true },
+  model: { label: 'Model', width: 215, isDefault: true },
+  provider: { label: 'Provider', width: 110, isDefault: true },
   key: { label: 'Key', width: 100, isDefault: true },
-  cost: { label: 'Cost', width: 95, isDefault: true, hasHint: true },
-  latency: { label: 'Duration', width: 90, isDefault: true },
-  tokens_prompt: { label: 'Tokens in', width: 100, isDefault: true },
-  tokens_completion: { label: 'Tokens out', width: 110, isDefault: true },
-  first_token: { label: 'First token', width: 100, isDefault: false },
-  tokens_cached: { label: 'Cached', width: 90, isDefault: false },
-  attempts: { label: 'Attempts', width: 85, isDefault: false },
+  cost: { label: 'Cost', width: 100, isDefault: true, hasHint: true, isNumber: true },
+  latency: { label: 'Duration', width: 90, isDefault: true, isNumber: true },
+  tokens_prompt: { label: 'Tokens in', width: 100, isDefault: true, isNumber: true },
+  tokens_completion: { label: 'Tokens out', width: 110, isDefault: true, isNumber: true },
+  first_token: { label: 'First token', width: 100, isDefault: false, isNumber: true },
+  tokens_cached: { label: 'Cached', width: 90, isDefault: false, isNumber: true },
+  attempts: { label: 'Attempts', width: 85, isDefault: false, isNumber: true },
   format: { label: 'Format', width: 100, isDefault: false },
   member: { label: 'Member', width: 160, isDefault: false },
   workspace: { label: 'Workspace', width: 140, isDefault: false },
@@ -49,7 +51,10 @@ export const defaultVisibility = Object.fromEntries(
 )
 
 export const columns = helper.columns([
-  helper.accessor('created_at', { id: 'created_at', cell: ({ getValue }) => <Time iso={getValue()} /> }),
+  helper.accessor('created_at', {
+    id: 'created_at',
+    cell: ({ getValue }) => <Time iso={getValue()} style="short" />,
+  }),
   helper.accessor('status', { id: 'status', cell: ({ getValue }) => <StatusBadge status={getValue()} /> }),
   helper.accessor((row) => errorText(row), { id: 'error_code' }),
   helper.accessor((row) => row.model ?? row.requested_model ?? '–', { id: 'model' }),

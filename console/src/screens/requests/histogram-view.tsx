@@ -50,7 +50,7 @@ export function HistogramView({ buckets, searchedTo, onZoom, onReset }: Histogra
         <Group gap="sm">
           {searchedTo !== null && (
             <Text size="xs" c="dimmed" component="div">
-              Counted back to <Time iso={searchedTo} />: the newest 50,000 requests
+              Counted back to <Time iso={searchedTo} />
             </Text>
           )}
           {onReset && (

@@ -35,7 +35,7 @@ const values: CompletedField[] = [
   workspaceList,
   { name: 'after', parameter: 'from', isTime: true, source: 'time', hint: 'Start, such as 2h' },
   { name: 'before', parameter: 'to', isTime: true, source: 'time', hint: 'End, such as yesterday' },
-  { name: 'id', parameter: 'id', hint: 'Generation id' },
+  { name: 'id', parameter: 'id', hint: 'Generation ID' },
   { name: 'request', parameter: 'request_id', hint: 'X-Request-Id' },
   { name: 'upstream', parameter: 'upstream_id', hint: 'Id of the provider' },
 ]

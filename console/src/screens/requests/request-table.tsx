@@ -4,9 +4,10 @@ import { useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { rememberRequestList } from '../../components/request-list.ts'
+import { useDensity } from '../../theme/density.ts'
+import { densities } from '../../theme/tokens.ts'
 import { columns, features, type LoggedRequest, layouts } from './columns.tsx'
 
-const rowHeight = 40
 /** Rows before the end of the list at which the next page is loaded. */
 const loadAhead = 20
 
@@ -32,7 +33,8 @@ export function RequestTable({ rows, visibility, onHover, onNearEnd, footer }: R
     getRowId: ({ id }) => id,
     state: { columnVisibility: visibility },
   })
-  const { virtualizer, items } = useVirtualRows(rows, scroller, onNearEnd)
+  const { rowHeight } = densities[useDensity()[0]]
+  const { virtualizer, items } = useVirtualRows(rows, rowHeight, scroller, onNearEnd)
   const { activeIndex, moveTo, setActiveId } = useActiveRow(rows, (index) => virtualizer.scrollToIndex(index))
   const visible = table.getVisibleLeafColumns()
   const template = visible.map(({ id }) => `minmax(${layouts[id]?.width ?? 120}px, 1fr)`).join(' ')
@@ -49,7 +51,7 @@ export function RequestTable({ rows, visibility, onHover, onNearEnd, footer }: R
         onPointerLeave={() => onHover(false)}
         onKeyDown={(event) => handleKey(event, activeIndex, moveTo)}
       >
-        <HeaderRow labels={visible.map(({ id }) => layouts[id]?.label ?? id)} template={template} />
+        <HeaderRow ids={visible.map(({ id }) => id)} template={template} height={rowHeight} />
         <Box role="rowgroup" style={{ height: virtualizer.getTotalSize(), position: 'relative' }}>
           {items.map(({ index, start, key }) => {
             const row = tableRows[index]
@@ -66,10 +68,15 @@ export function RequestTable({ rows, visibility, onHover, onNearEnd, footer }: R
                     row.id,
                   )
                 }
-                style={{ ...rowStyle, gridTemplateColumns: template, transform: `translateY(${start}px)` }}
+                style={{
+                  ...rowStyle,
+                  height: rowHeight,
+                  gridTemplateColumns: template,
+                  transform: `translateY(${start}px)`,
+                }}
               >
                 {row.getVisibleCells().map((cell, place) => (
-                  <Box key={cell.id} role="gridcell" style={cellStyle}>
+                  <Box key={cell.id} role="gridcell" style={styleOf(cell.column.id)}>
                     {place === 0 && <RowLink id={row.id} isActive={index === activeIndex} />}
                     <CellContent id={row.id} hasHint={layouts[cell.column.id]?.hasHint}>
                       <table.FlexRender cell={cell} />
@@ -127,6 +134,7 @@ function CellContent({ id, hasHint = false, children }: CellContentProps) {
 
 function useVirtualRows(
   rows: LoggedRequest[],
+  rowHeight: number,
   scroller: RefObject<HTMLDivElement | null>,
   onNearEnd: () => void,
 ) {
@@ -162,17 +170,29 @@ function useActiveRow(rows: LoggedRequest[], scrollTo: (index: number) => void) 
   return { activeIndex, moveTo, setActiveId }
 }
 
-function HeaderRow({ labels, template }: { labels: string[]; template: string }) {
+interface HeaderRowProps {
+  /** Ids of the columns. */
+  ids: string[]
+  template: string
+  height: number
+}
+
+function HeaderRow({ ids, template, height }: HeaderRowProps) {
   return (
     <Box role="rowgroup" style={{ position: 'sticky', top: 0, zIndex: 1 }}>
       <Box
         role="row"
         aria-rowindex={1}
-        style={{ ...gridStyle, gridTemplateColumns: template, background: 'var(--mantine-color-body)' }}
+        style={{
+          ...gridStyle,
+          height,
+          gridTemplateColumns: template,
+          background: 'var(--mantine-color-body)',
+        }}
       >
-        {labels.map((label) => (
-          <Box key={label} role="columnheader" style={{ ...cellStyle, fontWeight: 600 }}>
-            {label}
+        {ids.map((id) => (
+          <Box key={id} role="columnheader" style={{ ...styleOf(id), ...headerStyle }}>
+            {layouts[id]?.label ?? id}
           </Box>
         ))}
       </Box>
@@ -197,7 +217,6 @@ function handleKey(event: KeyboardEvent, index: number, moveTo: (index: number) 
 
 const gridStyle = {
   display: 'grid',
-  height: rowHeight,
   alignItems: 'center',
   borderBottom: '1px solid var(--mantine-color-default-border)',
   fontSize: 'var(--mantine-font-size-sm)',
@@ -217,3 +236,15 @@ const cellStyle = {
   textOverflow: 'ellipsis',
   whiteSpace: 'nowrap',
 } as const
+
+const headerStyle = {
+  color: 'var(--mantine-color-dimmed)',
+  fontSize: 'var(--mantine-font-size-xs)',
+  fontWeight: 500,
+} as const
+
+function styleOf(id: string) {
+  return layouts[id]?.isNumber
+    ? { ...cellStyle, textAlign: 'right' as const, fontVariantNumeric: 'tabular-nums' }
+    : cellStyle
+}

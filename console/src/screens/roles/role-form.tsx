@@ -62,14 +62,14 @@ export function RoleForm({ role, onClose }: RoleFormProps) {
       />
       <PermissionPicker
         label="Permissions"
-        description="You can give only what you have yourself."
+        description="You can grant only permissions that you have."
         offered={[...new Set([...session.permissions, ...permissions])]}
         chosen={permissions}
         onChange={setPermissions}
       />
       <PermissionPicker
-        label="Only for what the person created"
-        description="Such as the keys that they created, without those of others."
+        label="Limit to records they created"
+        description="For example the keys that they created, but no others."
         offered={[...ownPermissions]}
         chosen={own}
         onChange={setOwn}

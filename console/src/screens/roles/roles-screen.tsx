@@ -10,6 +10,7 @@ import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { Id } from '../../components/copy.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
+import { ManagedBadge } from '../../components/managed.tsx'
 import { Page } from '../../components/page.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
 import { TextLink } from '../../components/text-link.tsx'
@@ -33,7 +34,7 @@ function RolesScreen() {
     <Page
       title="Roles"
       docs="permissions"
-      description="What people may do. Everybody has a role in the organization and one in each of their workspaces; further roles can be given to members one by one."
+      description="What people may do. Everyone has a role in the organization and in each of their workspaces. You can assign further roles to single members."
       calls={[callOf(options)]}
       actions={
         mayDoEverywhere(session, 'roles:write') && (
@@ -70,6 +71,7 @@ function RoleList({ roles }: { roles: Role[] }) {
               <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
                 {role.name}
               </Text>
+              <ManagedBadge record={role} />
               {role.is_built_in && (
                 <Badge variant="light" color="gray" tt="none">
                   built in

@@ -150,7 +150,7 @@ function PresetFields({ change: { preset }, onChange }: FieldsProps) {
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
       <Select
         label="Preset"
-        description="As if another of its versions were live."
+        description="Simulate another version as the live one."
         placeholder="None"
         searchable
         clearable

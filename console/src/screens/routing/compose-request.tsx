@@ -38,10 +38,10 @@ export function ComposeRequest({ request, onSave, onClose }: ComposeRequestProps
       onSubmit={save}
       onClose={onClose}
     >
-      <NameField description="So that you recognize it in the results." value={name} onChange={setName} />
+      <NameField description="To recognize it in the results" value={name} onChange={setName} />
       <Select
         label="Format"
-        description="Of the body. Choose messages for the format of Anthropic: without a choice it is read as chat."
+        description="The format of the body. Choose messages for Anthropic's; otherwise it is read as chat."
         placeholder="Detected from the body"
         clearable
         data={[...quoteFormats]}

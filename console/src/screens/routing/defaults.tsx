@@ -20,7 +20,7 @@ export function Defaults() {
   return (
     <Panel
       title="Defaults of the workspace"
-      description="For requests that choose nothing themselves. Try another order above before you change it."
+      description="For requests without routing preferences. Simulate an order above before you save it."
     >
       <QueryView query={query}>
         {({ data }) => (

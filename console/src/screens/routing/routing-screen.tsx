@@ -44,7 +44,7 @@ function RoutingScreen() {
       title="Routing"
       docs="routing"
       scope="one"
-      description="Which endpoint would serve your requests, at what price, and what a change would make of it. Nothing is sent to a model, and nothing is charged."
+      description="Which endpoint would serve your requests, at what price, and what a change would do. Nothing is sent to a model or charged."
       calls={[call]}
       actions={
         maySeeRules && (

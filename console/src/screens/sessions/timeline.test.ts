@@ -10,7 +10,10 @@ function request(id: string, seconds: number, changes: Partial<SessionRequest> =
   } as SessionRequest
 }
 
-const line = { provider: null, quantity: 1, tokens_prompt: null, tokens_completion: null, cost: 0.01 }
+const line = {
+  ...{ provider: null, started: null, quantity: 1, cost: 0.01 },
+  ...{ tokens_prompt: null, tokens_completion: null },
+}
 
 test('requests are in order of time, with their tools and nested requests below', () => {
   const rows = timelineOf([

@@ -141,7 +141,7 @@ function PluginFields({ draft, problem, isDisabled, onChange, onRemove }: Plugin
         />
         <Textarea
           label={`Settings of ${id}, as JSON`}
-          description="Empty for the defaults of the plugin"
+          description="Leave empty for the plugin's defaults"
           disabled={isDisabled}
           error={problem}
           autosize

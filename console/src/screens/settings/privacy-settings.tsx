@@ -142,7 +142,7 @@ function PrivacyFields({ draft, isDisabled, onChange }: PrivacyFieldsProps) {
       />
       <TagsInput
         label="Only these providers"
-        description="None: every provider."
+        description="Leave empty to allow every provider."
         data={slugs}
         disabled={isDisabled}
         acceptValueOnBlur

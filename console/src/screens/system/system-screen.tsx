@@ -28,7 +28,7 @@ function SystemScreen() {
     <Page
       title="System"
       docs="console#system"
-      description="The state of this installation: what runs, what waits, and the configuration as it was loaded."
+      description="The state of this installation: processes, queues and the loaded configuration."
       calls={[callOf(options)]}
     >
       <QueryView query={query}>
@@ -131,7 +131,7 @@ function QueuePanel({ queues }: { queues: System['queues'] }) {
   return (
     <Panel
       title="Queues"
-      description="What waits to be done. Numbers that only grow mean that something is stuck."
+      description="Work that is waiting. A number that only grows means that something is stuck."
     >
       <Table.ScrollContainer minWidth={320}>
         <Table>

@@ -1,7 +1,9 @@
 import { Anchor, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { BudgetAlertButton } from '../../components/budget-alert-button.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
+import { HistoryButton } from '../../components/history-button.tsx'
 import { LimitBar } from '../../components/limit-bar.tsx'
 import { spendingOptions } from '../../components/node-spending.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -24,12 +26,18 @@ export function Budgets({ workspaceId, mayChange }: { workspaceId: string; mayCh
         </>
       }
       actions={
-        node &&
-        mayChange && (
-          <DialogButton label="Edit budgets" variant="default">
-            {(close) => <WorkspaceBudgetsForm node={node} workspaceId={workspaceId} onClose={close} />}
-          </DialogButton>
-        )
+        <>
+          <HistoryButton
+            search={{ target_type: 'budget', workspace_id: workspaceId }}
+            label="History of the budgets"
+          />
+          <BudgetAlertButton workspaceId={workspaceId} />
+          {node && mayChange && (
+            <DialogButton label="Edit budgets" variant="default">
+              {(close) => <WorkspaceBudgetsForm node={node} workspaceId={workspaceId} onClose={close} />}
+            </DialogButton>
+          )}
+        </>
       }
     >
       <QueryView query={query}>

@@ -28,7 +28,7 @@ export function CreateWorkspace({ onClose }: { onClose: () => void }) {
       <NameField value={name} onChange={setName} />
       <TextField
         label="Short name"
-        description="For calls of the API, in place of the id: small letters, digits and hyphens."
+        description="Replaces the ID in API calls. Lowercase letters, digits and hyphens."
         required
         maxLength={50}
         value={slug}

@@ -129,7 +129,7 @@ function LoggingFields({ fields, isDisabled: disabled, onChange }: FieldsProps) 
     <>
       <Switch
         label="Store prompts and replies"
-        description="They can then be read with the requests. Anybody with the permission contents:read sees them."
+        description="They are then shown with each request, to anyone with the permission contents:read."
         disabled={disabled}
         checked={fields.is_observability_io_logging_enabled}
         onChange={(event) => onChange({ is_observability_io_logging_enabled: event.currentTarget.checked })}

@@ -45,7 +45,7 @@ export function WorkspaceMembers({ workspaceId, offset, onPage, mayChange }: Wor
   return (
     <Panel
       title="Members"
-      description="They use the models and rules of this workspace. The default workspace has everybody."
+      description="Members use the models and rules of this workspace. Everyone is in the default workspace."
       actions={
         mayChange && (
           <DialogButton label="Add members" variant="default">
@@ -136,7 +136,7 @@ function AddMembers({ present, onAdd, onClose }: AddMembersProps) {
     >
       <MemberSelect
         label="Members"
-        description="They get the role that they have in the organization."
+        description="They keep their role in the organization."
         value={ids}
         onChange={setIds}
         except={present}

@@ -2,14 +2,14 @@ import { z } from 'zod'
 import type { RefusedRow } from '../../../analytics/request-log/walk.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { splitChoices } from '../../../catalog/split-schema.ts'
-import type { FailureKind } from '../../../formats/call/failure.ts'
 import { type HitRow, hitRecord, toHitRecord } from '../../../governance/guardrail-hits.ts'
 import { decodeAmount } from '../../../governance/limits/limit-fields.ts'
 import { limitMeasures } from '../../../governance/limits/limit-rule.ts'
 import { intervalNames } from '../../../inference/hold/limit-error.ts'
 import type { RecordedPlan } from '../../../inference/plan/recorded-plan.ts'
 import type { LineRow } from '../../../ledger/bill-lines.ts'
-import { asNumber, asString, type JsonObject, omitUndefined } from '../../../platform/json/json-values.ts'
+import { asNumber, asString, omitUndefined } from '../../../platform/json/json-values.ts'
+import { describeError } from './attempt-error.ts'
 import { logStatuses } from './filter-values.ts'
 import type { NamedLimit } from './nearest-limit.ts'
 import { explainPrice, priceRecord } from './price.ts'
@@ -250,22 +250,6 @@ function listAttempts({ providerByName }: Catalog, row: GenerationRow, isOperato
     duration: dispatch_ms === null ? null : Math.max(0, latency_ms - dispatch_ms),
   }
   return [...failed, last]
-}
-
-/** Kinds of failure whose message is about the account at the provider, not about the request. */
-const accountFailures: ReadonlySet<string | undefined> = new Set<FailureKind>([
-  'authentication',
-  'permission_denied',
-  'payment_required',
-  'not_found',
-])
-
-function describeError({ code, provider_code, message }: JsonObject, isAccountVisible: boolean) {
-  const isHidden = !isAccountVisible && accountFailures.has(asString(code))
-  return {
-    provider_code: isHidden ? null : (asString(provider_code) ?? null),
-    message: isHidden ? null : (asString(message) ?? null),
-  }
 }
 
 /** Lists the stages of a request whose times are known. */

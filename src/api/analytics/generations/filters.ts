@@ -3,6 +3,7 @@ import { type Caller, isInferenceKey } from '../../../access/caller.ts'
 import {
   buildCondition,
   type Condition,
+  type IndexedId,
   type LogSelection,
   listVisibleRequests,
 } from '../../../analytics/request-log/selection.ts'
@@ -19,7 +20,7 @@ import { resolveWorkspace } from '../../../identity/workspaces.ts'
 import { uuidPattern } from '../../../platform/crypto/ids.ts'
 import { chargeFlags } from '../../../platform/db/generation-table.ts'
 import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
-import { readRequestTime } from '../../../platform/http/request-id.ts'
+import { isAssignedForm, readRequestTime } from '../../../platform/http/request-id.ts'
 import { nanosFromUsd } from '../../../platform/money/money.ts'
 import { queryBoolean } from '../../../platform/validation/query-params.ts'
 import { utcTimestamp } from '../../../platform/validation/time-schema.ts'
@@ -127,8 +128,18 @@ export async function resolveLogSelection(request: LogRequest, filters: LogFilte
       status.refused && !isOfServed ? [...shared, ...models(['requested_model']), ...status.refused] : null,
     isUnsuccessful:
       status.isUnsuccessful || (filters.error_code?.included.length ?? 0) > 0 || isOfCrash(filters),
+    indexedId: findIndexedId(filters),
     visible: listVisibleRequests(scope),
   }
+}
+
+/** The filter that leaves the fewest requests of those with an index. */
+function findIndexedId({ upstream_id, request_id, session_id }: LogFilters): IndexedId | null {
+  if (upstream_id !== undefined) return { column: 'upstream_id', value: upstream_id }
+  if (request_id !== undefined && !isAssignedForm(request_id))
+    return { column: 'request_id', value: request_id }
+  const [session, ...others] = session_id?.included ?? []
+  return session === undefined || others.length > 0 ? null : { column: 'session_id', value: session }
 }
 
 /** Whether the filter selects requests of a crash, which never completed. */

@@ -88,7 +88,7 @@ const countGenerations = defineOperation({
   tag,
   summary: 'Counts requests to models, errors and spending over time.',
   description:
-    'An extension, with the filters of `GET /generations`: over the last 24 hours, or from `from` to `to`. At most 50,000 requests are examined, the newest first; `searched_to` says how far back the counts reach. `POST /analytics/query` counts any number of requests, by other dimensions.',
+    'An extension, with the filters of `GET /generations`: over the last 24 hours, or from `from` to `to`. At most 50,000 requests are examined, the newest first, for about a second; `searched_to` says how far back the counts reach. `POST /analytics/query` counts any number of requests, by other dimensions.',
   permission: 'generations:read',
   query: logFilters.omit({ id: true }).extend({
     buckets: queryInteger({ min: 1, max: 500, fallback: 60 }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { mayOperate } from '../../../access/authorize.ts'
 import { type Caller, isInferenceKey } from '../../../access/caller.ts'
 import type { GenerationRow, LogEntry, RefusedRow } from '../../../analytics/request-log/walk.ts'
 import { countCompletionTokens, countPromptTokens } from '../../../formats/call/usage.ts'
@@ -10,8 +11,9 @@ import { findKeys, listWorkspaceNames } from '../../../identity/record-names.ts'
 import { lineRecord, listLinesOf, sumNestedCosts, toLineRecord } from '../../../ledger/bill-lines.ts'
 import { readUsage } from '../../../ledger/generation.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
+import { describeError } from './attempt-error.ts'
 import { logStatuses } from './filter-values.ts'
-import { countAttempts } from './provider-responses.ts'
+import { countAttempts, findBrokenReply, listFailedAttempts } from './provider-responses.ts'
 
 const text = z.string().nullable()
 const count = z.int().nullable()
@@ -24,7 +26,9 @@ export const logRecord = z
     created_at: z.string().describe('When the request arrived.'),
     status: z.enum(logStatuses).describe('`refused`: no provider was called.'),
     error_code: text.describe('The `reason` of the error.'),
-    message: text.describe('Of a refused request: the error message.'),
+    message: text.describe(
+      'Of a refused request: the error message. Of a failed one: what the provider said last, as in `attempts` of the explanation.',
+    ),
     requested_model: text,
     model: text.describe('The model that replied or was tried last.'),
     provider: text.describe('The slug of the provider.'),
@@ -86,6 +90,8 @@ interface Names {
 interface RelatedRecords extends Names {
   /** Costs of nested requests, by generation. */
   nestedCosts: ReadonlyMap<string, bigint>
+  /** Whether the caller operates the installation, and may see problems with its accounts. */
+  isOperator: boolean
 }
 
 /** Builds log records with the names they refer to. An inference key sees no names of other keys and of members. */
@@ -95,11 +101,13 @@ export async function toLogRecords(
   entries: readonly LogEntry[],
 ): Promise<LogRecord[]> {
   const ids = entries.flatMap(({ generation }) => generation?.id ?? [])
-  const [names, nestedCosts] = await Promise.all([
+  const hasFailures = entries.some(({ generation }) => generation?.status === 'failed')
+  const [names, nestedCosts, isOperator] = await Promise.all([
     loadNames(gateway, caller, entries),
     sumNestedCosts(gateway.db, ids),
+    hasFailures && mayOperate(gateway, caller, 'system:read'),
   ])
-  const related = { ...names, nestedCosts }
+  const related = { ...names, nestedCosts, isOperator }
   return entries.map(({ generation, refused }) =>
     generation ? toServedRecord(gateway, related, generation) : toRefusedRecord(names, refused),
   )
@@ -162,7 +170,7 @@ function toServedRecord({ catalog }: Gateway, related: RelatedRecords, row: Gene
   return {
     ...toSharedFields(related, row),
     status: row.status,
-    message: null,
+    message: findFailureMessage(row, related.isOperator),
     model: row.model,
     provider: row.provider,
     provider_name: catalog.providerByName.get(row.provider)?.name ?? row.provider,
@@ -179,6 +187,15 @@ function toServedRecord({ catalog }: Gateway, related: RelatedRecords, row: Gene
     attempts: countAttempts(row, catalog.providerByName.get(row.provider)?.name ?? row.provider),
     requests: 1,
   }
+}
+
+/** What the provider said last; null if it said nothing, or the request did not fail. */
+function findFailureMessage(row: GenerationRow, isOperator: boolean): string | null {
+  if (row.status !== 'failed') return null
+  const last = findBrokenReply(row) ?? listFailedAttempts(row).at(-1)
+  if (!last) return null
+  const isOwn = last.own_key === true || (last.in_reply === true && row.is_byok === 1)
+  return describeError(last, isOperator || isOwn).message
 }
 
 const notServed = {

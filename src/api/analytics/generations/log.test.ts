@@ -50,6 +50,41 @@ describeOnEachDatabase('GET /generations', (server, kind) => {
     expect(await read('')).not.toContainEqual(expect.objectContaining({ lines: expect.anything() }))
   })
 
+  test('a failed entry has what the provider said last, but not of an account of somebody else', async () => {
+    const { gateway, own } = server()
+    const tenant = await createTenant(gateway, 'Failures')
+    const attempt = (code: string, message: string, more = {}) => ({
+      code,
+      message,
+      provider: 'Acme',
+      ...more,
+    })
+    const rows = {
+      'gen-said-1': ['failed', attempt('server', 'Out of memory'), attempt('timeout', 'Too slow')],
+      'gen-said-2': ['failed', attempt('authentication', 'Wrong key of Ada')],
+      'gen-said-3': ['failed', attempt('authentication', 'Wrong key of yours', { own_key: true })],
+      'gen-said-4': ['failed', attempt('server', 'It broke off', { in_reply: true })],
+      'gen-said-5': ['completed', attempt('server', 'Out of memory')],
+      'gen-said-6': ['failed'],
+    } as const
+    const said = async (owner: Tenant, prefix: string) => {
+      for (const [id, [status, ...attempts]] of Object.entries(rows))
+        await insertGeneration(gateway, owner, {
+          id: prefix + id,
+          status,
+          attempts: JSON.stringify(attempts),
+        })
+      const entries = (await list('status=completed,failed&limit=100', owner.managementKey)).body.data
+      const messages = new Map(
+        entries.map(({ id, message }: { id: string; message: string | null }) => [id, message]),
+      )
+      return Object.keys(rows).map((id) => messages.get(prefix + id))
+    }
+    const others = ['Too slow', null, 'Wrong key of yours', 'It broke off', null, null]
+    expect(await said(tenant, 'tenant-')).toEqual(others)
+    expect(await said(own, 'own-')).toEqual(others.with(1, 'Wrong key of Ada'))
+  })
+
   test('R35 every filter, alone and combined, newest first', async () => {
     const tenant = await createTenant(server().gateway, 'Filters')
     const { gateway } = server()

@@ -4,6 +4,7 @@ import { maxAliasModels } from '../../../catalog/resolve-names.ts'
 import { decodeSplit, maxWeight } from '../../../catalog/split.ts'
 import { splitUnit } from '../../../catalog/split-schema.ts'
 import { isTagName, isTagValue, splitTag } from '../../../governance/tags/tag.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 
 /** No colon, which separates suffixes, and no mark of a preset or of a rule. */
 export const aliasName = z
@@ -120,6 +121,7 @@ export const aliasRecord = z
     replacement: z.string().nullable(),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'ModelAlias' })
 

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { z } from 'zod'
+import { managedBy } from '../../../http/managed-by.ts'
 import type { ByokKeyTable } from '../../../platform/db/schema.ts'
 import { booleanOf, decodeList, encodeList, toFlag } from '../../../platform/db/values.ts'
 import { textLine } from '../../../platform/validation/name-schema.ts'
@@ -31,6 +32,7 @@ export const byokRecord = z
     allowed_user_ids: filterList.describe('null if there is no restriction; an empty list allows no member.'),
     sort_order: z.int().describe('The order within the provider; lower values are tried first.'),
     created_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'ByokKey' })
 

@@ -11,6 +11,7 @@ import { commonCapabilities } from '../../../catalog/provider.ts'
 import type { OverrideRow } from '../../../catalog/store.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { buildCatalogSources } from '../../../gateway/reload.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { maskUserinfo } from '../../../platform/crypto/mask.ts'
 import { GatewayError } from '../../../platform/errors/gateway-error.ts'
 
@@ -51,6 +52,7 @@ export const catalogProvider = z
       .describe(
         'What it is without the override; null if nothing is overridden, or it was created at run time.',
       ),
+    managed_by: managedBy,
   })
   .meta({ id: 'CatalogueProvider' })
 
@@ -66,6 +68,7 @@ export const catalogModel = z
       .describe(
         'What it is without overrides; null if nothing is overridden, or it was created at run time.',
       ),
+    managed_by: managedBy,
   })
   .meta({ id: 'CatalogueModel' })
 

@@ -4,6 +4,7 @@ import { findConditionProblem, maxConditionLength } from '../../../governance/ro
 import type { RuleAction } from '../../../governance/routing-rules/rule.ts'
 import { decodeAction, type RoutingRuleRow } from '../../../governance/routing-rules/store.ts'
 import { tagValues } from '../../../governance/tags/tag-schema.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { nameField } from '../../../platform/validation/name-schema.ts'
 
 const maxModels = 10
@@ -110,6 +111,7 @@ export const ruleRecord = z
       .meta({ id: 'RoutingRuleEffect' }),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'RoutingRule' })
 export type RuleRecord = z.output<typeof ruleRecord>

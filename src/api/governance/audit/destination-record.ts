@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { AuditDestination } from '../../../delivery/audit-destinations.ts'
 import { signingSecretField } from '../../../delivery/destinations/standard-webhooks.ts'
 import { installationChain } from '../../../governance/audit/chain.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { decodeList } from '../../../platform/db/values.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { findUrlProblem } from '../../../platform/http/egress-policy.ts'
@@ -82,6 +83,7 @@ export const auditDestinationRecord = z
       last_error_at: z.string().nullable(),
       retry_at: z.string().nullable(),
     }),
+    managed_by: managedBy,
   })
   .meta({ id: 'AuditDestination' })
 

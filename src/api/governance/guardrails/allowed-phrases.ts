@@ -7,6 +7,7 @@ import {
   listAllowedPhrases,
   maxAllowedPhrases,
 } from '../../../governance/allowed-phrases.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { idParam } from './guardrail.ts'
@@ -21,6 +22,7 @@ const phraseRecord = z
     phrase: z.string(),
     created_by: z.string().nullable().describe('The member whose key created it.'),
     created_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'AllowedPhrase' })
 

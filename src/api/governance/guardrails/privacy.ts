@@ -4,6 +4,7 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { buildOrganizationGuardrail } from '../../../governance/policy/default-guardrail.ts'
 import { parseGuardrail } from '../../../governance/policy/guardrail.ts'
 import { isPrivacyLocked } from '../../../governance/privacy-lock.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { lockOrganization, setPrivacyLocked } from '../../../identity/organizations.ts'
 import type { Db } from '../../../platform/db/db.ts'
@@ -33,6 +34,7 @@ const privacyRecord = z
     ...guardrailRecord.pick(privacyFields).shape,
     dry_run: z.boolean().describe('Whether that guardrail only records what it would do.'),
     locked: z.boolean().describe('Whether changes that weaken privacy are rejected.'),
+    managed_by: managedBy,
   })
   .meta({ id: 'PrivacySettings' })
 

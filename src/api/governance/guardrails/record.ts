@@ -11,6 +11,7 @@ import {
   scopedBuiltin,
   unscannableActions,
 } from '../../../governance/policy/guardrail.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
 import { moderationRecord } from './moderation.ts'
 
@@ -95,6 +96,7 @@ export const guardrailRecord = z
     unscannable_content: unscannableAction.nullable(),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'Guardrail' })
 

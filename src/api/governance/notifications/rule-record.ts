@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { signingSecretField } from '../../../delivery/destinations/standard-webhooks.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import {
   type NotificationRule,
   notificationKindNames,
@@ -37,6 +38,7 @@ export const ruleRecord = z
     enabled: z.boolean(),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'NotificationRule' })
 

@@ -4,6 +4,7 @@ import { destinations, getDestination } from '../../../delivery/destinations/all
 import { areSecretsHeldBack, maskConfig, openConfig } from '../../../delivery/destinations/config.ts'
 import { filterRules } from '../../../delivery/destinations/filter-rules.ts'
 import { dataRegions } from '../../../formats/vocabulary.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import type { Vault } from '../../../platform/crypto/crypto.ts'
 import type { DestinationTable, Flag } from '../../../platform/db/schema.ts'
 import { encodeList, toFlag } from '../../../platform/db/values.ts'
@@ -49,6 +50,7 @@ export const destinationRecord = z
       ),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'ObservabilityDestination' })
 

@@ -3,6 +3,7 @@ import { assertMayAddMember, assertMayAddToWorkspace } from '../../../access/del
 import { resolvePublicUrl } from '../../../access/origin.ts'
 import { transact } from '../../../access/transact.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import {
@@ -35,6 +36,7 @@ const invitationRecord = z
     invited_by: z.string().nullable().describe('The member who sent it.'),
     created_at: z.string(),
     expires_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'Invitation' })
 

@@ -4,6 +4,7 @@ import type { KeyLimitUse } from '../../../governance/limits/key-limits.ts'
 import { decodeAmount } from '../../../governance/limits/limit-fields.ts'
 import { limitMeasures, limitWindows } from '../../../governance/limits/limit-rule.ts'
 import { tagRulesRecord, toTagRulesRecord } from '../../../governance/tags/tag-schema.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
 import { computeRemainingLimit, type KeyUsage } from '../../../ledger/usage.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
@@ -63,6 +64,7 @@ export const keyRecord = z
     tier: z.string().nullable().describe('An extension: the tier whose limits apply to it.'),
     ...priorityFields,
     workspace_id: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'ApiKey' })
 

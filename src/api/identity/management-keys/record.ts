@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { managedBy } from '../../../http/managed-by.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
 import { keyPermissions, type Permission } from '../../../identity/permissions/permissions.ts'
 import { decodeList } from '../../../platform/db/values.ts'
@@ -48,6 +49,7 @@ export const managementKeyRecord = z
     creator_user_id: z.string().nullable(),
     created_at: z.string(),
     updated_at: z.string().nullable(),
+    managed_by: managedBy,
   })
   .meta({ id: 'ManagementKey' })
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { assertMayAddMember, assertMayChangeRole } from '../../../access/delegate.ts'
 import { transact } from '../../../access/transact.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { changeMemberLimit, findMemberLimit, type MemberLimit } from '../../../identity/member-limits.ts'
@@ -33,6 +34,7 @@ const memberRecord = z
     first_name: z.string().nullable(),
     last_name: z.string().nullable(),
     role,
+    managed_by: managedBy,
   })
   .meta({ id: 'OrganizationMember' })
 
@@ -44,6 +46,7 @@ const memberDetails = memberRecord
       .describe('What all keys of the member may spend together, in USD; null for no limit.'),
     limit_remaining: z.number().nullable(),
     limit_reset: limitReset.nullable().describe('null if the limit never resets.'),
+    managed_by: managedBy,
   })
   .meta({ id: 'OrganizationMemberDetails' })
 

@@ -7,6 +7,7 @@ import {
   type PluginSettings,
 } from '../../../formats/schema/plugins.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { loadDefaultPlugins, lockOrganization, setDefaultPlugins } from '../../../identity/organizations.ts'
 import { findPlugin } from '../../../inference/plugins/all.ts'
@@ -16,6 +17,8 @@ const defaultPlugins = z.strictObject({
   plugins: z.array(defaultPlugin).max(20).describe('At most one entry for each plugin'),
 })
 
+const pluginsResponse = z.strictObject({ data: defaultPlugins.extend({ managed_by: managedBy }) })
+
 const getDefaultPlugins = defineOperation({
   id: 'getDefaultPlugins',
   method: 'GET',
@@ -23,7 +26,7 @@ const getDefaultPlugins = defineOperation({
   tag: 'Organization',
   summary: 'Retrieves the default plugins of the organization.',
   permission: 'plugins:read',
-  response: z.strictObject({ data: defaultPlugins }),
+  response: pluginsResponse,
   handle: async ({ gateway, caller }) => {
     const plugins = (await loadDefaultPlugins(gateway.db, caller.organizationId)) as DefaultPlugin[]
     return { data: { plugins } }
@@ -40,7 +43,7 @@ const replaceDefaultPlugins = defineOperation({
     'They apply to every request that does not name them in `plugins`. A request can use other settings, or switch a default off with `{"id": ..., "enabled": false}`, unless `prevent_overrides` is true: then the settings here are final, also `"enabled": false`, and a request that names the plugin with other settings is served with these and names the plugin in `x-headgate-dropped`.',
   permission: 'plugins:write',
   body: defaultPlugins,
-  response: z.strictObject({ data: defaultPlugins }),
+  response: pluginsResponse,
   handle: async (request) => {
     const { gateway, caller, body } = request
     const { plugins } = body

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { managedBy } from '../../../http/managed-by.ts'
 import { infoOf, type Permission, permissionNames } from '../../../identity/permissions/permissions.ts'
 import { additionalRoles, type Role } from '../../../identity/permissions/roles.ts'
 import { type CustomRole, decodeRole } from '../../../identity/roles.ts'
@@ -48,6 +49,7 @@ export const roleRecord = z
       ),
     created_at: z.string().nullable(),
     updated_at: z.string().nullable(),
+    managed_by: managedBy,
   })
   .meta({ id: 'Role' })
 

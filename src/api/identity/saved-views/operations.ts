@@ -1,37 +1,27 @@
 import { z } from 'zod'
-import { scopeOf } from '../../../access/authorize.ts'
 import { type Caller, callerIdOf } from '../../../access/caller.ts'
-import { resolveReachableWorkspace, type ScopedRequest } from '../../../access/reachable-workspace.ts'
+import {
+  assertChangeable,
+  assertOwnIfPrivate,
+  readerOf,
+  recordShared,
+  resolveAudience,
+} from '../../../access/shared-records.ts'
 import { transact } from '../../../access/transact.ts'
-import type { RecordEvent } from '../../../governance/audit/transaction.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
-import { assertWithinScope } from '../../../identity/permissions/grant.ts'
 import { newUuid } from '../../../platform/crypto/ids.ts'
 import type { Db } from '../../../platform/db/db.ts'
-import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
 import { pageQuery } from '../../../platform/validation/query-params.ts'
-import {
-  createViewBody,
-  savedView,
-  screenField,
-  toSavedView,
-  updateViewBody,
-  type ViewPlace,
-} from './record.ts'
-import {
-  deleteView,
-  findView,
-  insertView,
-  listViews,
-  type SavedViewRow,
-  saveView,
-  type ViewReader,
-} from './store.ts'
+import { createViewBody, savedView, screenField, toSavedView, updateViewBody } from './record.ts'
+import { deleteView, findView, insertView, listViews, type SavedViewRow, saveView } from './store.ts'
 
 const tag = 'Saved views'
+/** The permission to share views. */
+const sharing = 'shared_views:write'
 const idParam = z.object({ id: z.uuid().toLowerCase() })
 const viewResponse = z.strictObject({ data: savedView })
 
@@ -72,7 +62,7 @@ const createSavedView = defineOperation({
       const created: SavedViewRow = {
         id: newUuid(),
         organization_id: caller.organizationId,
-        ...(await resolvePlace(tx, context, body)),
+        ...(await resolveAudience(tx, context, body, sharing)),
         creator,
         screen: body.screen,
         name: body.name,
@@ -83,7 +73,7 @@ const createSavedView = defineOperation({
       await insertView(tx, created)
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'saved_views', creator)
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'shared_views', caller.organizationId)
-      recordShared(record, 'saved_view.create', { after: created })
+      recordShared(record, 'saved_view', 'create', { after: created })
       return created
     })
     return { data: toSavedView(row, creator) }
@@ -108,19 +98,17 @@ const updateSavedView = defineOperation({
     const row = await transact(context, async (tx, record) => {
       await lockOrganization(tx, caller.organizationId)
       const before = await requireChangeable(tx, context)
-      const isOwn = before.creator === callerIdOf(caller)
-      if (body.visibility === 'private' && !isOwn)
-        throw invalidFieldError('visibility', 'can be made private only by the creator of the view')
+      assertOwnIfPrivate(caller, before, body)
       const after: SavedViewRow = {
         ...before,
-        ...(body.visibility && (await resolvePlace(tx, context, body))),
+        ...(body.visibility && (await resolveAudience(tx, context, body, sharing))),
         name: body.name ?? before.name,
         search: body.search ? JSON.stringify(body.search) : before.search,
         updated_at: isoNow(gateway.clock),
       }
       await saveView(tx, after)
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'shared_views', caller.organizationId)
-      recordShared(record, 'saved_view.update', { before, after })
+      recordShared(record, 'saved_view', 'update', { before, after })
       return after
     })
     return { data: toSavedView(row, callerIdOf(caller)) }
@@ -142,37 +130,12 @@ const deleteSavedView = defineOperation({
       await lockOrganization(tx, context.caller.organizationId)
       const before = await requireChangeable(tx, context)
       await deleteView(tx, before.id)
-      recordShared(record, 'saved_view.delete', { before })
+      recordShared(record, 'saved_view', 'delete', { before })
       return { deleted: true as const }
     }),
 })
 
 export const savedViewOperations = [listSavedViews, createSavedView, updateSavedView, deleteSavedView]
-
-function readerOf(caller: Caller): ViewReader {
-  const { everywhere, workspaceIds } = scopeOf(caller, 'workspaces:read')
-  return {
-    organizationId: caller.organizationId,
-    creator: callerIdOf(caller),
-    workspaceIds: everywhere ? null : workspaceIds,
-  }
-}
-
-/** Where a view is shown; the caller must be allowed to share it there. */
-async function resolvePlace(
-  tx: Db,
-  request: ScopedRequest,
-  { visibility = 'private', workspace_id }: ViewPlace,
-): Promise<Pick<SavedViewRow, 'visibility' | 'workspace_id'>> {
-  if (visibility === 'private') return { visibility, workspace_id: null }
-  const scope = scopeOf(request.caller, 'shared_views:write')
-  if (visibility === 'workspace') {
-    const workspace = await resolveReachableWorkspace(tx, { ...request, scope }, workspace_id)
-    return { visibility, workspace_id: workspace.id }
-  }
-  assertWithinScope(scope, { workspaceId: null })
-  return { visibility, workspace_id: null }
-}
 
 /** The view, if the caller sees it and may change it. */
 async function requireChangeable(
@@ -181,25 +144,6 @@ async function requireChangeable(
 ): Promise<SavedViewRow> {
   const row = await findView(tx, readerOf(caller), params.id)
   if (!row) throw gatewayError('not_found', 'The saved view does not exist.')
-  if (row.visibility !== 'private')
-    assertWithinScope(scopeOf(caller, 'shared_views:write'), { workspaceId: row.workspace_id })
+  assertChangeable(caller, row, sharing)
   return row
-}
-
-/** Only what others see is in the audit log. */
-function recordShared(
-  record: RecordEvent,
-  action: string,
-  { before, after }: { before?: SavedViewRow; after?: SavedViewRow },
-): void {
-  const shared = [after, before].find((row) => row && row.visibility !== 'private')
-  if (!shared) return
-  const { id, name, workspace_id } = shared
-  record({
-    action,
-    target: { type: 'saved_view', id, name },
-    workspaceId: workspace_id,
-    ...(before && { before }),
-    ...(after && { after }),
-  })
 }

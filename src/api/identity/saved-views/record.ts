@@ -1,4 +1,12 @@
 import { z } from 'zod'
+import {
+  audienceFields,
+  describeCreator,
+  hasMatchingWorkspace,
+  visibilityField,
+  workspaceProblem,
+} from '../../../access/shared-records.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { nameField } from '../../../platform/validation/name-schema.ts'
 import type { SavedViewRow } from './store.ts'
 
@@ -6,7 +14,6 @@ import type { SavedViewRow } from './store.ts'
 const screens = ['requests', 'activity', 'keys', 'members', 'models', 'audit'] as const
 
 export const screenField = z.enum(screens)
-const visibilityField = z.enum(['private', 'workspace', 'organization'])
 
 const maxParameters = 40
 const maxSearchLength = 4000
@@ -26,30 +33,12 @@ const search = z
   )
   .describe('The parameters in the address of the screen, such as `{"status": "failed", "period": "7d"}`.')
 
-const place = {
-  visibility: visibilityField
-    .optional()
-    .describe(
-      'Who sees it: only its creator (the default), the members of a workspace, or everyone in the organization. Sharing requires the permission `shared_views:write` there.',
-    ),
-  workspace_id: z.uuid().optional().describe('The workspace of the visibility `workspace`.'),
-}
-
-const draftFields = z.strictObject({ screen: screenField, name: nameField(60), search, ...place })
-
-export interface ViewPlace {
-  visibility?: SavedViewRow['visibility'] | undefined
-  workspace_id?: string | undefined
-}
-
-function hasMatchingWorkspace(body: ViewPlace): boolean {
-  return (body.visibility === 'workspace') === (body.workspace_id !== undefined)
-}
-
-const workspaceProblem = {
-  path: ['workspace_id'],
-  message: 'must be sent with the visibility "workspace", and only with it',
-}
+const draftFields = z.strictObject({
+  screen: screenField,
+  name: nameField(60),
+  search,
+  ...audienceFields('shared_views:write'),
+})
 
 export const createViewBody = draftFields.refine(hasMatchingWorkspace, workspaceProblem)
 
@@ -70,17 +59,16 @@ export const savedView = z
     is_own: z.boolean().describe('Whether the caller created it.'),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'SavedView' })
 
 export function toSavedView(row: SavedViewRow, caller: string): z.output<typeof savedView> {
   const { organization_id: _organization, creator, screen, search: encoded, ...rest } = row
-  const [type, id = null] = creator.split(' ')
   return {
     ...rest,
     screen: screen as (typeof screens)[number],
     search: JSON.parse(encoded),
-    created_by: type === 'member' ? id : null,
-    is_own: creator === caller,
+    ...describeCreator(creator, caller),
   }
 }

@@ -76,7 +76,7 @@ describeOnEachDatabase(
       const taken = await grace.call('PATCH', path, { body: { visibility: 'private' } })
       expect({ status: taken.status, message: taken.body.error.message }).toEqual({
         status: 400,
-        message: 'visibility: can be made private only by the creator of the view',
+        message: 'visibility: can be made private only by its creator',
       })
       const moved = { body: { visibility: 'workspace', workspace_id: elsewhere } }
       expect((await grace.call('PATCH', path, moved)).status).toBe(403)

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { isVisibleTo, type RecordReader } from '../../../identity/shared-records.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { fetchPage, type RowPage } from '../../../platform/db/page.ts'
 import type { SavedViewTable } from '../../../platform/db/schema.ts'
@@ -6,17 +7,9 @@ import type { Pagination } from '../../../platform/validation/query-params.ts'
 
 export type SavedViewRow = Selectable<SavedViewTable>
 
-/** What a caller sees: the own views, those of the organization, and those of some workspaces. */
-export interface ViewReader {
-  organizationId: string
-  creator: string
-  /** Null: of every workspace. */
-  workspaceIds: ReadonlySet<string> | null
-}
-
 export async function listViews(
   db: Db,
-  reader: ViewReader,
+  reader: RecordReader,
   screen: string | undefined,
   page: Pagination,
 ): Promise<RowPage<SavedViewRow>> {
@@ -24,26 +17,12 @@ export async function listViews(
   return fetchPage(screen === undefined ? all : all.where('screen', '=', screen), page, ['name', 'id'])
 }
 
-export async function findView(db: Db, reader: ViewReader, id: string): Promise<SavedViewRow | undefined> {
+export async function findView(db: Db, reader: RecordReader, id: string): Promise<SavedViewRow | undefined> {
   return visibleViews(db, reader).where('id', '=', id).executeTakeFirst()
 }
 
-function visibleViews(db: Db, { organizationId, creator, workspaceIds }: ViewReader) {
-  return db
-    .selectFrom('saved_views')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where((eb) => {
-      const inWorkspace = eb('visibility', '=', 'workspace')
-      return eb.or([
-        eb.and([eb('visibility', '=', 'private'), eb('creator', '=', creator)]),
-        eb('visibility', '=', 'organization'),
-        ...(workspaceIds === null ? [inWorkspace] : []),
-        ...(workspaceIds !== null && workspaceIds.size > 0
-          ? [eb.and([inWorkspace, eb('workspace_id', 'in', [...workspaceIds])])]
-          : []),
-      ])
-    })
+function visibleViews(db: Db, reader: RecordReader) {
+  return db.selectFrom('saved_views').selectAll().where(isVisibleTo(reader))
 }
 
 export async function insertView(tx: Db, row: SavedViewRow): Promise<void> {

@@ -3,6 +3,7 @@ import type { Caller } from '../../../access/caller.ts'
 import { assertMayDelegate } from '../../../access/delegate.ts'
 import { transact } from '../../../access/transact.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
@@ -39,6 +40,7 @@ const mappingRecord = z
     role,
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'ScimGroupMapping' })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { assertMayGrantAll } from '../../../access/delegate.ts'
 import { transact } from '../../../access/transact.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { findMembers } from '../../../identity/members.ts'
 import { lockOrganization } from '../../../identity/organizations.ts'
@@ -23,6 +24,7 @@ const policyRecord = z
     break_glass_user_ids: userIds.describe(
       'Admins who may use their other methods even so, for the time when the provider does not work.',
     ),
+    managed_by: managedBy,
   })
   .meta({ id: 'SsoPolicy' })
 
@@ -50,7 +52,7 @@ const updateSsoPolicy = defineOperation({
   description:
     'Enforcing needs a connection and at least one break-glass admin, and ends the sessions that other members started with other methods. API keys keep working.',
   permission: 'sso:write',
-  body: policyRecord.partial(),
+  body: policyRecord.omit({ managed_by: true }).partial(),
   response: policyResponse,
   handle: (context) =>
     transact(context, async (tx, record) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { managedBy } from '../../../http/managed-by.ts'
 import type { SsoConnection } from '../../../identity/sign-in-rules.ts'
 import { claimNamesOf, type SsoMapping, scopesOf } from '../../../identity/sso-connections.ts'
 import { verificationRecordOf } from '../../../identity/sso-domains.ts'
@@ -78,6 +79,7 @@ export const connectionRecord = z
     client_secret: z.string().describe('Always masked.'),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'SsoConnection' })
 
@@ -125,6 +127,7 @@ export const domainRecord = z
       .strictObject({ name: z.string(), value: z.string() })
       .describe('The TXT record that verifies the domain.'),
     created_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'SsoDomain' })
 

@@ -3,6 +3,7 @@ import { assertMayIssueTokens } from '../../../access/delegate.ts'
 import { transact } from '../../../access/transact.ts'
 import { resolveTokenIssuer } from '../../../access/workload.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { newUuid } from '../../../platform/crypto/ids.ts'
@@ -40,6 +41,7 @@ const issuerRecord = z
     algorithms: z.array(z.enum(subjectAlgorithms)),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'WorkloadIssuer' })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { assertMayIssueTokens } from '../../../access/delegate.ts'
 import { transact } from '../../../access/transact.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { type ApiKey, findKey } from '../../../identity/keys.ts'
@@ -43,6 +44,7 @@ const policyRecord = z
     enabled: z.boolean(),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'WorkloadPolicy' })
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { buildWorkspaceGuardrail } from '../../../governance/policy/default-guardrail.ts'
 import { encodeTagRules } from '../../../governance/tags/rules.ts'
 import { tagRulesBody, tagRulesRecord, toTagRulesRecord } from '../../../governance/tags/tag-schema.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 import { slugPattern, type Workspace, type WorkspaceSettings } from '../../../identity/workspaces.ts'
 import { uuidPattern } from '../../../platform/crypto/ids.ts'
 import { decodeList, encodeList, toFlag } from '../../../platform/db/values.ts'
@@ -57,6 +58,7 @@ export const workspaceRecord = z
     created_by: z.string().nullable(),
     created_at: z.string(),
     updated_at: z.string().nullable(),
+    managed_by: managedBy,
   })
   .meta({ id: 'Workspace' })
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { managedBy } from '../../../http/managed-by.ts'
 import type { PresetFormat } from '../../../platform/db/schema.ts'
 import type { Preset, PresetVersion } from './store.ts'
 
@@ -16,6 +17,7 @@ const presetFields = {
   designated_version_id: z.uuid().nullable(),
   creator_user_id: z.string().nullable(),
   workspace_id: z.uuid().nullable(),
+  managed_by: managedBy,
   created_at: z.string(),
   updated_at: z.string(),
 }

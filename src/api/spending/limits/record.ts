@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { limitSources } from '../../../governance/limits/attached-limit-store.ts'
 import { limitFields, matchFields } from '../../../governance/limits/limit-fields.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 
 const match = {
   workspace_id: z.uuid().nullish().describe('Requests in this workspace.'),
@@ -57,6 +58,7 @@ export const limitRecord = z
     per: z.array(z.string()),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'Limit' })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { tierFields } from '../../../governance/limits/limit-settings.ts'
 import type { TierRow } from '../../../governance/limits/store.ts'
+import { managedBy } from '../../../http/managed-by.ts'
 
 export const createTierBody = z.strictObject({
   name: tierFields.name,
@@ -16,6 +17,7 @@ export const tierRecord = z
       .describe('`settings`: it is declared in headgate.yaml, and can only be changed there.'),
     created_at: z.string(),
     updated_at: z.string(),
+    managed_by: managedBy,
   })
   .meta({ id: 'LimitTier' })
 

@@ -68,7 +68,8 @@ async function payPages(context: AugmentContext, file: FilePart, quota: TaskQuot
   const costNanos = page_price * BigInt(quantity)
   const durationMs = Math.round(performance.now() - startedAt)
   const line = { kind: 'plugin' as const, name: 'file-parser', provider: model }
-  work.bill.addFee({ ...line, quantity, cost: costNanos, durationMs })
+  const startedMs = startedAt - request.startedAt
+  work.bill.addFee({ ...line, quantity, cost: costNanos, durationMs, startedMs })
   if (text.trim() === '' && images.length === 0) throw unreadableError(file, 'OCR found no text in it.')
   return { text, images, costNanos }
 }

@@ -32,6 +32,8 @@ export interface IndexDefinition {
   name: string
   table: string
   columns: readonly string[]
+  /** In place of `columns` there, such as a hash that SQLite cannot compute. */
+  columnsOnPostgres?: readonly string[]
   /** Only in a contract migration, or where all columns are new: the previous version may write duplicates. */
   isUnique?: boolean
   /** The condition of a partial index, as SQL. */
@@ -136,7 +138,7 @@ export function fillColumns({ table, key, set, where }: Fill): Step {
 /** The statement that creates an index. */
 export function buildIndex(
   db: Kysely<unknown>,
-  { name, table, columns, isUnique = false, where, isInverted = false }: IndexDefinition,
+  { name, table, columns, columnsOnPostgres, isUnique = false, where, isInverted = false }: IndexDefinition,
   { isConcurrent = false, isOnly = false } = {},
 ) {
   const words = [
@@ -147,6 +149,7 @@ export function buildIndex(
   ]
   const only = isOnly && usesPostgres(db) ? sql`only ` : sql``
   const condition = where === undefined ? sql`` : sql.raw(` where ${where}`)
+  const expressions = (usesPostgres(db) && columnsOnPostgres) || columns
   const method = isInverted && usesPostgres(db) ? sql`using gin ` : sql``
-  return sql`${sql.raw(words.join(' '))} ${sql.ref(name)} on ${only}${sql.table(table)} ${method}(${sql.raw(columns.join(', '))})${condition}`
+  return sql`${sql.raw(words.join(' '))} ${sql.ref(name)} on ${only}${sql.table(table)} ${method}(${sql.raw(expressions.join(', '))})${condition}`
 }

@@ -72,6 +72,12 @@ import { settingsLimits } from './083-settings-limits.ts'
 import { contentSearch } from './084-content-search.ts'
 import { savedViews } from './085-saved-views.ts'
 import { openingSpend } from './086-opening-spend.ts'
+import { comparisons } from './088-comparisons.ts'
+import { requestIds } from './089-request-ids.ts'
+import { lineStarts } from './090-line-starts.ts'
+import { importedValues } from './091-imported-values.ts'
+import { managedRecords } from './092-managed-records.ts'
+import { shadows } from './093-shadows.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -150,4 +156,10 @@ export const migrations: Record<string, SchemaMigration> = {
   '084-content-search': contentSearch,
   '085-saved-views': savedViews,
   '086-opening-spend': openingSpend,
+  '088-comparisons': comparisons,
+  '089-request-ids': requestIds,
+  '090-line-starts': lineStarts,
+  '091-imported-values': importedValues,
+  '092-managed-records': managedRecords,
+  '093-shadows': shadows,
 }

@@ -118,7 +118,7 @@ function SyslogFields({ draft, onChange }: FieldsProps) {
       />
       <Switch
         label="TLS"
-        description="Without it only to hosts that the operator allows in egress.allow_private."
+        description="Without TLS, only hosts in egress.allow_private are allowed."
         checked={draft.tls}
         onChange={(event) => onChange({ tls: event.currentTarget.checked })}
       />

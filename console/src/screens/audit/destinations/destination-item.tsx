@@ -20,7 +20,7 @@ interface DestinationItemProps {
 export function DestinationItem({ destination, mayChange }: DestinationItemProps) {
   const { label, color } = stateOf(destination)
   return (
-    <Item actions={mayChange && <Actions destination={destination} />}>
+    <Item record={destination} actions={mayChange && <Actions destination={destination} />}>
       <Group gap="xs">
         <Text size="sm" fw={600}>
           {destination.name}

@@ -23,7 +23,7 @@ function AuditDestinationsScreen() {
     <Page
       title="Destinations of the audit log"
       docs="audit#send-to-a-siem"
-      description="Webhooks and syslog servers, such as a SIEM, that get the entries as OCSF events, each at least once."
+      description="Webhooks and syslog servers, such as a SIEM. They receive every entry at least once, as an OCSF event."
       calls={[callOf(destinationsOptions)]}
       actions={
         <>

@@ -11,7 +11,7 @@ export function PrefixesField(props: PrefixesFieldProps) {
     <TagsInput
       {...props}
       label="Only actions that begin with"
-      description="Such as key. or member.; press Enter after each. None: every action."
+      description="For example key. or member. Leave empty for every action."
       maxTags={50}
       acceptValueOnBlur
       clearable

@@ -1,19 +1,17 @@
-import { Badge, Button, Group, PasswordInput, Select, Stack, Text } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { api, client } from '../../../api/client.ts'
+import { Badge, Group, Stack, Text } from '@mantine/core'
+import { client } from '../../../api/client.ts'
 import { mayDo, useSession } from '../../../app/session.tsx'
-import { useWorkspace } from '../../../app/workspace.tsx'
+import { AddProvider } from '../../../components/add-provider/add-provider.tsx'
 import {
   CredentialTestButton,
   CredentialTestResult,
   useCredentialTest,
 } from '../../../components/credential-test.tsx'
-import { ErrorNotice } from '../../../components/error-notice.tsx'
+import { DialogButton } from '../../../components/dialog-button.tsx'
 import { TextLink } from '../../../components/text-link.tsx'
 import type { Progress } from './use-progress.ts'
 
-/** Lists the providers with a credential, and has a form to add one. */
+/** Lists the providers with a credential, and offers to add one. */
 export function ProviderStep({ progress }: { progress: Progress }) {
   const session = useSession()
   return (
@@ -35,60 +33,14 @@ export function ProviderStep({ progress }: { progress: Progress }) {
       {progress.byok.map(({ id, provider, label }) => (
         <SavedCredential key={id} id={id} provider={provider} label={label} />
       ))}
-      {mayDo(session, 'byok:write') && <CredentialForm />}
-    </Stack>
-  )
-}
-
-function CredentialForm() {
-  const queryClient = useQueryClient()
-  const { id: workspaceId } = useWorkspace()
-  const providers = useQuery(api.queryOptions('get', '/providers'))
-  const [provider, setProvider] = useState<string | null>(null)
-  const [key, setKey] = useState('')
-  const create = api.useMutation('post', '/byok', {
-    onSuccess: () => {
-      setKey('')
-      return queryClient.invalidateQueries({ queryKey: ['get', '/byok'] })
-    },
-  })
-  const options = (providers.data?.data ?? [])
-    .filter(({ slug }) => slug !== 'sandbox')
-    .map(({ slug, name }) => ({ value: slug, label: name }))
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (provider && key) {
-          const workspace = workspaceId === null ? {} : { workspace_id: workspaceId }
-          create.mutate({ body: { provider, key: key.trim(), ...workspace } })
-        }
-      }}
-    >
-      <Stack gap="sm">
-        <Select
-          label="Provider"
-          placeholder="Choose one"
-          data={options}
-          searchable
-          value={provider}
-          onChange={setProvider}
-        />
-        <PasswordInput
-          label="Your key for it"
-          description="Encrypted when stored, never shown again, and sent to this provider only."
-          value={key}
-          onChange={(event) => setKey(event.currentTarget.value)}
-          autoComplete="off"
-        />
-        {create.error !== null && <ErrorNotice error={create.error} />}
+      {mayDo(session, 'byok:write') && (
         <Group>
-          <Button type="submit" disabled={!provider || key === ''} loading={create.isPending}>
-            Add the key
-          </Button>
+          <DialogButton label="Choose a provider">
+            {(close) => <AddProvider onClose={close} onAdded={close} />}
+          </DialogButton>
         </Group>
-      </Stack>
-    </form>
+      )}
+    </Stack>
   )
 }
 

@@ -100,14 +100,14 @@ function PeopleFields({ draft, onChange }: FieldsProps) {
   return (
     <>
       <Switch
-        label="Let new people in"
-        description="People with an address of a verified domain become members when they first sign in. Leave it off if SCIM creates your members."
+        label="Allow new members"
+        description="People with an address at a verified domain become members when they first sign in. Leave this off if SCIM creates your members."
         checked={draft.jit}
         onChange={(event) => onChange({ jit: event.currentTarget.checked })}
       />
       <Select
-        label="Role of everybody who signs in"
-        description="In the whole organization, besides what the mappings give"
+        label="Role of new members"
+        description="In the whole organization, in addition to the mappings"
         data={[{ value: 'org:member', label: 'None besides member' }, ...roles]}
         allowDeselect={false}
         searchable

@@ -54,7 +54,11 @@ function ConnectionList({ connections, mayChange }: ConnectionListProps) {
   return (
     <ItemList>
       {connections.map((connection) => (
-        <Item key={connection.id} actions={mayChange && <ConnectionActions connection={connection} />}>
+        <Item
+          key={connection.id}
+          record={connection}
+          actions={mayChange && <ConnectionActions connection={connection} />}
+        >
           <Text size="sm" fw={600}>
             {connection.name}
           </Text>

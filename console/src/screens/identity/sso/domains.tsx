@@ -47,7 +47,7 @@ function DomainList({ domains, mayChange }: { domains: Domain[]; mayChange: bool
   return (
     <ItemList>
       {domains.map((domain) => (
-        <Item key={domain.id} actions={mayChange && <DomainActions domain={domain} />}>
+        <Item key={domain.id} record={domain} actions={mayChange && <DomainActions domain={domain} />}>
           <Text size="sm" fw={600}>
             {domain.domain}
           </Text>
@@ -143,7 +143,7 @@ function AddDomain({ onClose }: { onClose: () => void }) {
     >
       <TextField
         label="Domain"
-        description="Such as example.com. Subdomains are separate domains."
+        description="For example example.com. Subdomains are separate domains."
         required
         data-autofocus
         maxLength={253}

@@ -20,7 +20,7 @@ export function Enforcement() {
   return (
     <Panel
       title="Enforcement"
-      description="Members then sign in with a connection only: passwords, passkeys and links are refused. API keys keep working."
+      description="Members can then sign in only with a connection, not with passwords, passkeys or links. API keys keep working."
     >
       <QueryView query={query}>
         {({ data }) => <PolicyForm key={JSON.stringify(data)} policy={data} />}
@@ -49,7 +49,7 @@ function PolicyForm({ policy }: { policy: Policy }) {
       {mayChange ? (
         <MemberSelect
           label="Admins who may still use other methods"
-          description="For the day when the provider does not work. The last of them cannot be removed while it is enforced."
+          description="For when the provider is down. You cannot remove the last one while single sign-on is enforced."
           onlyAdmins
           value={ids}
           onChange={setIds}

@@ -22,7 +22,7 @@ export function Identities() {
   return (
     <Panel
       title="People who have signed in"
-      description="Which person of the provider is which member. Remove a link if the provider has given the address to somebody else."
+      description="Links between people at the provider and members. Remove a link if the provider has reassigned the address."
     >
       <PagedList
         query={query}

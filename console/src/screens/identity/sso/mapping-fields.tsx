@@ -71,7 +71,7 @@ function MappingRow({ mapping, number, onChange, onRemove }: MappingRowProps) {
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xs">
         <TextField
           label={`Claim of mapping ${number}`}
-          description="Such as groups or realm_access.roles"
+          description="For example groups or realm_access.roles"
           required
           maxLength={256}
           value={mapping.claim}

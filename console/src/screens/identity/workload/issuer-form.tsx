@@ -53,7 +53,7 @@ export function IssuerForm({ issuer, onClose }: IssuerFormProps) {
       />
       <TextField
         label="Address of its keys"
-        description="Empty: named by its /.well-known/openid-configuration"
+        description="Leave empty to read it from /.well-known/openid-configuration"
         maxLength={512}
         value={keys}
         onChange={setKeys}

@@ -52,7 +52,7 @@ function IssuerList({ issuers, mayChange }: { issuers: Issuer[]; mayChange: bool
   return (
     <ItemList>
       {issuers.map((issuer) => (
-        <Item key={issuer.id} actions={mayChange && <IssuerActions issuer={issuer} />}>
+        <Item key={issuer.id} record={issuer} actions={mayChange && <IssuerActions issuer={issuer} />}>
           <Text size="sm" fw={600}>
             {issuer.name}
           </Text>

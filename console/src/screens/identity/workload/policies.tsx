@@ -51,7 +51,7 @@ function PolicyList({ policies, mayChange }: { policies: Policy[]; mayChange: bo
   return (
     <ItemList>
       {policies.map((policy) => (
-        <Item key={policy.id} actions={mayChange && <PolicyActions policy={policy} />}>
+        <Item key={policy.id} record={policy} actions={mayChange && <PolicyActions policy={policy} />}>
           <Group gap="xs">
             <Text size="sm" fw={600}>
               {policy.name}

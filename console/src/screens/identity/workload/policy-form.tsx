@@ -118,7 +118,7 @@ function PolicyFields({ draft, isNew, onChange }: PolicyFieldsProps) {
       />
       <KeySelect
         label="Acts with the key"
-        description="Of the workspace that is chosen in the menu. Its limits and guardrails apply."
+        description="A key of the workspace chosen in the menu. Its limits and guardrails apply."
         workspaceId={workspaceId}
         value={draft.keyHash}
         onChange={(keyHash) => onChange({ keyHash })}

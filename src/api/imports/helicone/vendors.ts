@@ -1,0 +1,7 @@
+/** Names of providers there that are neither the slug of a built-in provider nor a name that `models/vendors.ts` knows. */
+export const providerNames: Readonly<Record<string, string>> = {
+  'azure-openai': 'azure',
+  bedrock: 'amazon-bedrock',
+  google: 'google-ai-studio',
+  vertex: 'google-vertex',
+}
