@@ -747,6 +747,7 @@ export const samples: Record<string, SampleFactory> = {
     ownedSample(await createGuardrailPath(call, 'members'), { member_user_ids: [tenant.owner.id] }),
   unassignGuardrailMembers: async (tenant, call) =>
     createAssignment(call, 'members', { member_user_ids: [tenant.owner.id] }),
+  listBuiltinFilters: fixedSample('/guardrails/filters'),
   listGuardrailHits: fixedSample('/guardrails/hits'),
   summarizeGuardrailHits: fixedSample('/guardrails/hits/summary'),
   listAllowedPhrases: fixedSample('/guardrails/allowed-phrases'),

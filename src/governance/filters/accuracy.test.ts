@@ -13,7 +13,7 @@ const floors: Record<DetectorSlug, [precision: number, recall: number]> = {
   'person-name': [0.95, 0.95],
   address: [0.95, 0.95],
   secrets: [0.99, 0.99],
-  'regex-prompt-injection': [0.99, 0.93],
+  'regex-prompt-injection': [0.96, 0.93],
 }
 
 const corpus = readCorpus()

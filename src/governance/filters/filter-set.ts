@@ -200,8 +200,8 @@ function compileInjections(allowedPhrases: readonly string[] = [], threshold = d
 }
 
 /**
- * What tools and documents say is nobody's order, so less is enough there; what the application itself tells the model
- * is full of orders, so it takes more.
+ * Tools and documents have no orders to give, so a lower score is enough. What the application tells the model is full of
+ * orders, so it takes a higher one.
  */
 function thresholdAt({ part, role }: TextPlace, threshold: number): number {
   if (part === 'tool-result' || part === 'file') return untrustedShare * threshold

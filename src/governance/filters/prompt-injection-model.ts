@@ -18,7 +18,7 @@ const stepWords = windowWords / 2
 
 /** Words, letters of scripts without spaces, and signs by which roles and templates are marked. */
 const tokenPattern =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{N}]{1,64}(?:['’]\p{L}{1,8})?|[[\]{}<>|:#*"]/gu
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|\p{L}[\p{L}\p{N}]{0,63}(?:['’]\p{L}{1,8})?|[[\]{}<>|:#*"]/gu
 
 /** Short texts have little to judge by: their score is closer to the mean. */
 export const shortPenalty = 16

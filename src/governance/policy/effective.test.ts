@@ -120,6 +120,24 @@ describe('the effective policy', () => {
     ])
   })
 
+  test('the lowest threshold counts, and a rule without one has the default', () => {
+    const merge = (...thresholds: (number | undefined)[]) => {
+      const [organization, member] = thresholds.map((threshold) =>
+        guardrail({
+          content_filter_builtins: [
+            { slug: scopedBuiltin, action: 'flag', ...(threshold !== undefined && { threshold }) },
+          ],
+        }),
+      )
+      return computeEffectivePolicy({ ...(organization && { organization }), ...(member && { member }) })
+        .content_filter_builtins[0]?.threshold
+    }
+    expect(merge(0.9, 0.7)).toBe(0.7)
+    expect(merge(0.9, undefined)).toBe(0.5)
+    expect(merge(0.3, undefined)).toBe(0.3)
+    expect(merge(undefined, undefined)).toBeUndefined()
+  })
+
   test('filters are merged with block > redact > flag, and the widest scan', () => {
     const policy = computeEffectivePolicy({
       organization: guardrail({

@@ -25,13 +25,15 @@ export function setBuiltin(
   const input = side === 'input' ? action : (before.input?.action ?? null)
   const output = side === 'output' ? action : (before.output?.action ?? null)
   const scan = before.input?.scan_scope
-  const prompts = { slug, ...(scan && { scan_scope: scan }) }
+  const threshold = before.input?.threshold ?? before.output?.threshold
+  const any = { slug, ...(threshold !== undefined && { threshold }) }
+  const prompts = { ...any, ...(scan && { scan_scope: scan }) }
   const own: BuiltinFilter[] =
     input !== null && input === output
       ? [{ ...prompts, action: input, scope: 'both' }]
       : [
           ...(input === null ? [] : [{ ...prompts, action: input }]),
-          ...(output === null ? [] : [{ slug, action: output, scope: 'output' as const }]),
+          ...(output === null ? [] : [{ ...any, action: output, scope: 'output' as const }]),
         ]
   const at = filters.findIndex((filter) => filter.slug === slug)
   const others = filters.filter((filter) => filter.slug !== slug)
@@ -47,4 +49,17 @@ export function setScanScope(
   return filters.map((filter) =>
     filter.slug === slug && reads(filter, 'input') ? { ...filter, scan_scope } : filter,
   )
+}
+
+/** Sets the score from which a text counts; null for the default. */
+export function setThreshold(
+  filters: BuiltinFilter[],
+  slug: Slug,
+  threshold: number | null,
+): BuiltinFilter[] {
+  return filters.map((filter) => {
+    if (filter.slug !== slug) return filter
+    const { threshold: _before, ...rest } = filter
+    return threshold === null ? rest : { ...rest, threshold }
+  })
 }

@@ -1,29 +1,37 @@
-import { Fieldset, Select, Text } from '@mantine/core'
+import { Fieldset, Group, NumberInput, Select, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../api/client.ts'
 import { type Column, DataTable } from '../../components/data-table.tsx'
-import { findBuiltin, type Side, type Slug, setBuiltin, setScanScope } from './builtin-choice.ts'
+import { describeAccuracy } from './accuracy-text.ts'
+import {
+  findBuiltin,
+  type Side,
+  type Slug,
+  setBuiltin,
+  setScanScope,
+  setThreshold,
+} from './builtin-choice.ts'
 import type { BuiltinFilter } from './draft.ts'
 import { filterActions, readAction } from './filter-action.ts'
 
 interface Builtin {
   slug: Slug
   label: string
-  /** The share found in public test texts; docs/benchmark.md has the figures. */
-  found: string
 }
 
 const builtins: Builtin[] = [
-  { slug: 'email', label: 'E-mail addresses', found: 'Found all of 19.' },
-  { slug: 'phone', label: 'Phone numbers', found: 'Found all of 51; tuned on these.' },
-  { slug: 'credit-card', label: 'Credit card numbers', found: 'Found all of 65; tuned on these.' },
-  { slug: 'ssn', label: 'Social security numbers (US)', found: 'Found all of 7.' },
-  { slug: 'ip-address', label: 'IP addresses', found: 'Found all of 6.' },
-  { slug: 'person-name', label: 'Names of people', found: 'Finds about 1 in 4.' },
-  { slug: 'address', label: 'Postal addresses', found: 'Finds about 1 in 6.' },
-  { slug: 'secrets', label: 'Passwords and API keys', found: 'Not measured on public texts.' },
-  { slug: 'regex-prompt-injection', label: 'Prompt injection', found: 'Finds about 2 in 5 jailbreaks.' },
+  { slug: 'email', label: 'E-mail addresses' },
+  { slug: 'phone', label: 'Phone numbers' },
+  { slug: 'credit-card', label: 'Credit card numbers' },
+  { slug: 'ssn', label: 'Social security numbers (US)' },
+  { slug: 'ip-address', label: 'IP addresses' },
+  { slug: 'person-name', label: 'Names of people' },
+  { slug: 'address', label: 'Postal addresses' },
+  { slug: 'secrets', label: 'Passwords and API keys' },
+  { slug: 'regex-prompt-injection', label: 'Prompt injection' },
 ]
 
-/** The only filter that can be restricted to messages of the user. */
+/** The only filter with a score, and the only one that can be restricted to messages of the user. */
 const scopedSlug: Slug = 'regex-prompt-injection'
 const scanScopes = [
   { value: 'all_messages', label: 'All messages' },
@@ -37,6 +45,7 @@ interface BuiltinFiltersProps {
 
 /** Edits the action for each kind of content that is recognized without a pattern. */
 export function BuiltinFilters({ filters, onChange }: BuiltinFiltersProps) {
+  const measured = useQuery(api.queryOptions('get', '/guardrails/filters'))
   const actionOf = (side: Side, noun: string): Column<Builtin> => ({
     header: noun,
     render: ({ slug, label }) => (
@@ -65,13 +74,13 @@ export function BuiltinFilters({ filters, onChange }: BuiltinFiltersProps) {
         columns={[
           {
             header: 'Content',
-            render: ({ slug, label, found }) => (
+            render: ({ slug, label }) => (
               <>
                 <Text size="sm">{label}</Text>
                 <Text size="xs" c="dimmed">
-                  {found}
+                  {describeAccuracy(measured.data?.data.find((filter) => filter.slug === slug))}
                 </Text>
-                {slug === scopedSlug && <ScanScope filters={filters} onChange={onChange} />}
+                {slug === scopedSlug && <InjectionSettings filters={filters} onChange={onChange} />}
               </>
             ),
           },
@@ -83,21 +92,38 @@ export function BuiltinFilters({ filters, onChange }: BuiltinFiltersProps) {
   )
 }
 
-function ScanScope({ filters, onChange }: BuiltinFiltersProps) {
-  const filter = findBuiltin(filters, scopedSlug, 'input')
+function InjectionSettings({ filters, onChange }: BuiltinFiltersProps) {
+  const filter = findBuiltin(filters, scopedSlug, 'input') ?? findBuiltin(filters, scopedSlug, 'output')
   if (!filter) return null
   return (
-    <Select
-      size="xs"
-      mt={4}
-      maw={160}
-      aria-label="Messages checked for prompt injection"
-      allowDeselect={false}
-      data={scanScopes}
-      value={filter.scan_scope ?? 'all_messages'}
-      onChange={(value) =>
-        onChange(setScanScope(filters, scopedSlug, value === 'user_only' ? value : 'all_messages'))
-      }
-    />
+    <Group gap="xs" mt={4}>
+      {filter.scope !== 'output' && (
+        <Select
+          size="xs"
+          maw={160}
+          aria-label="Messages checked for prompt injection"
+          allowDeselect={false}
+          data={scanScopes}
+          value={filter.scan_scope ?? 'all_messages'}
+          onChange={(value) =>
+            onChange(setScanScope(filters, scopedSlug, value === 'user_only' ? value : 'all_messages'))
+          }
+        />
+      )}
+      <NumberInput
+        size="xs"
+        maw={110}
+        aria-label="Score from which text counts as an injection"
+        placeholder="Score 0.5"
+        min={0.05}
+        max={1}
+        step={0.05}
+        decimalScale={2}
+        value={filter.threshold ?? ''}
+        onChange={(value) =>
+          onChange(setThreshold(filters, scopedSlug, typeof value === 'number' ? value : null))
+        }
+      />
+    </Group>
   )
 }

@@ -24,6 +24,17 @@ describeOnSqlite('Content filters', (server) => {
       }
     })
 
+    test('each built-in filter is listed with what it finds in public texts', async () => {
+      const { status, body } = await server().call('GET', '/guardrails/filters')
+      expect(status).toBe(200)
+      expect(body.data.map(({ slug }: { slug: string }) => slug)).toEqual(detectorSlugs)
+      for (const { slug, label, default_threshold, accuracy } of body.data) {
+        expect(label).toBe(detectorLabels[slug as keyof typeof detectorLabels])
+        expect(default_threshold).toBe(slug === 'regex-prompt-injection' ? 0.5 : null)
+        expect(accuracy.length > 0).toBe(slug !== 'secrets')
+      }
+    })
+
     test('E15 what is returned can be sent back', async () => {
       const content_filter_builtins = [
         ...detectorSlugs.map((slug) => ({ slug, action: 'block' })),
@@ -92,6 +103,16 @@ describeOnSqlite('Content filters', (server) => {
         'content_filter_builtins.1.slug',
       ],
       ['scope unknown', [{ slug: 'email', action: 'flag', scope: 'all' }], 'content_filter_builtins.0.scope'],
+      [
+        'threshold of another detector',
+        [{ slug: 'email', action: 'flag', threshold: 0.5 }],
+        'content_filter_builtins.0.threshold',
+      ],
+      [
+        'threshold out of range',
+        [{ slug: 'regex-prompt-injection', action: 'flag', threshold: 1.1 }],
+        'content_filter_builtins.0.threshold',
+      ],
       [
         'scan_scope of replies',
         [{ slug: 'regex-prompt-injection', action: 'flag', scope: 'output', scan_scope: 'user_only' }],

@@ -18,6 +18,7 @@ import { pageQuery, searchText } from '../../../platform/validation/query-params
 import { allowedPhraseOperations } from './allowed-phrases.ts'
 import { assignmentOperations } from './assignments.ts'
 import { createBody, rejectUnknownAliases, toChanges, updateBody, validateBudget } from './body.ts'
+import { builtinFilterOperations } from './builtin-filters.ts'
 import {
   describeGuardrail,
   idParam,
@@ -169,6 +170,7 @@ export const guardrailOperations = [
   deleteGuardrailOperation,
   ...assignmentOperations,
   ...policyOperations,
+  ...builtinFilterOperations,
   ...hitOperations,
   ...allowedPhraseOperations,
   ...privacyOperations,
