@@ -23,6 +23,7 @@ const maxFiles = 10
 /** Of the whole request; larger databases are imported by the command. */
 const maxBodyBytes = 8 * 1024 * 1024
 const maxValues = 1000
+const maxYamlLength = 256 * 1024
 /** Other changes wait while an import is made. */
 const maxKeys = 2000
 
@@ -78,7 +79,7 @@ const importReport = z
   .meta({ id: 'ImportReport' })
 
 const description =
-  'The body has at most 8 MiB, ten files and 2,000 keys; `headgate import` has no such limits. The caller needs the permission of everything that the plan contains: `catalogue:write` for providers and models, `model_aliases:write`, `workspaces:write`, `members:write`, `keys:write`, `budgets:write`, `guardrails:write`. Secrets are neither returned nor written to the log. With SQLite, what has been spent elsewhere since an earlier import is updated only by the command, without a running server.'
+  'The body has at most 8 MiB, ten files, 2,000 keys and 256 KiB of YAML in a file; `headgate import` has no such limits. The caller needs the permission of everything that the plan contains: `catalogue:write` for providers and models, `model_aliases:write`, `workspaces:write`, `members:write`, `keys:write`, `budgets:write`, `guardrails:write`. Secrets are neither returned nor written to the log. With SQLite, what has been spent elsewhere since an earlier import is updated only by the command, without a running server.'
 
 function defineImport(id: string, path: string, summary: string, isPlan: boolean) {
   return defineOperation({
@@ -142,7 +143,13 @@ async function readPlan(
     const tables = Object.keys(knownTables)
     const documents = []
     for (const { name, content, encoding } of files)
-      documents.push(await readDocument({ name, bytes: Buffer.from(content, toEncoding(encoding)) }, tables))
+      documents.push(
+        await readDocument(
+          { name, bytes: Buffer.from(content, toEncoding(encoding)) },
+          tables,
+          maxYamlLength,
+        ),
+      )
     const peer = peers.find((one) => one.name === source) ?? detectPeer(documents)
     return {
       peer: peer.name,

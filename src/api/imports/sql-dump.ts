@@ -1,8 +1,16 @@
 import { maxRows, type Row, SourceError, type Tables, tooManyRowsError } from './source.ts'
 
-const insertStart = /INSERT\s+(?:IGNORE\s+)?INTO\s+([`"\w.]+)\s*(?:\(([^)]*)\)\s*)?VALUES\s*/iy
-const createStart = /CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([`"\w.]+)\s*\(/iy
-const copyStart = /COPY\s+([`"\w.]+)\s*\(([^)]*)\)\s+FROM\s+stdin;\r?\n/iy
+/** Bounded, because a statement that does not match is read again for what it may be. */
+const insertStart =
+  /INSERT\s{1,9}(?:IGNORE\s{1,9})?INTO\s{1,9}([`"\w.]{1,300})\s{0,9}(?:\(([^)]{0,3999})\)\s{0,9})?VALUES\s*/iy
+const createStart =
+  /CREATE\s{1,9}TABLE\s{1,9}(?:IF\s{1,9}NOT\s{1,9}EXISTS\s{1,9})?([`"\w.]{1,300})\s{0,9}\(/iy
+const copyStart = /COPY\s{1,9}([`"\w.]{1,300})\s{0,9}\(([^)]{0,3999})\)\s{1,9}FROM\s{1,9}stdin;\r?\n/iy
+
+/** Of the columns of a table. */
+const maxDeclaration = 256 * 1024
+/** Pieces of a text that are read in one step. */
+const stepPieces = 1000
 
 /** Whether a text is a dump: of `mysqldump`, `pg_dump` or the `.dump` of SQLite. */
 export function isSqlDump(text: string): boolean {
@@ -12,7 +20,7 @@ export function isSqlDump(text: string): boolean {
   )
 }
 
-/** Reads the rows of tables from a dump. A step for each row and each statement. */
+/** Reads the rows of tables from a dump, in small steps. */
 export function* readSqlDump(text: string, wanted: Iterable<string>): Generator<void, Tables> {
   return yield* new DumpReader(text, new Set(wanted)).read()
 }
@@ -34,16 +42,16 @@ class DumpReader {
 
   *read(): Generator<void, Tables> {
     for (;;) {
-      this.#skipSpace()
+      yield* this.#skipSpace()
       if (this.#position >= this.#text.length) return this.#tables
       yield
       const create = this.#match(createStart)
       const insert = create ? null : this.#match(insertStart)
       const copy = create || insert ? null : this.#match(copyStart)
-      if (create) this.#readColumns(nameOf(create[1]))
+      if (create) yield* this.#readColumns(nameOf(create[1]))
       else if (insert) yield* this.#readInsert(nameOf(insert[1]), insert[2])
       else if (copy) yield* this.#readCopy(nameOf(copy[1]), splitNames(copy[2] ?? ''))
-      else this.#skipStatement()
+      else yield* this.#skipStatement()
     }
   }
 
@@ -54,12 +62,26 @@ class DumpReader {
     return match
   }
 
-  #skipSpace(): void {
-    while (this.#match(/\s+|--[^\n]*\n?|#[^\n]*\n?|\/\*[\s\S]*?\*\/|;/y));
+  *#skipSpace(): Generator<void> {
+    for (;;) {
+      this.#match(/[\s;]+/y)
+      if (!this.#skipComment()) return
+      yield
+    }
   }
 
-  #skipStatement(): void {
-    const stops = /['"`;]|--[^\n]*\n?|\/\*[\s\S]*?\*\//g
+  /** A comment that has no end goes to the end of the text. */
+  #skipComment(): boolean {
+    const [start] = this.#match(/--|#|\/\*/y) ?? []
+    if (start === undefined) return false
+    const mark = start === '/*' ? '*/' : '\n'
+    const end = this.#text.indexOf(mark, this.#position)
+    this.#position = end < 0 ? this.#text.length : end + mark.length
+    return true
+  }
+
+  *#skipStatement(): Generator<void> {
+    const stops = /['"`;]|--|\/\*/g
     for (;;) {
       stops.lastIndex = this.#position
       const stop = stops.exec(this.#text)
@@ -68,39 +90,50 @@ class DumpReader {
         return
       }
       const [mark] = stop
-      this.#position = stop.index + mark.length
+      this.#position = stop.index
+      if (this.#skipComment()) {
+        yield
+        continue
+      }
+      this.#position++
       if (mark === ';') return
-      if (mark.length === 1) this.#readQuoted(mark)
+      yield* this.#readQuoted(mark)
+      yield
     }
   }
 
   /** The names of the columns, by which rows without names are read. */
-  #readColumns(table: string): void {
+  *#readColumns(table: string): Generator<void> {
     const start = this.#position
-    this.#skipStatement()
-    if (this.#wanted.has(table))
-      this.#columns.set(table, listColumns(this.#text.slice(start, this.#position), this.#hasEscapes))
+    yield* this.#skipStatement()
+    if (!this.#wanted.has(table)) return
+    if (this.#position - start > maxDeclaration)
+      throw new SourceError(`The dump cannot be read: the declaration of ${table} is too long.`)
+    this.#columns.set(table, listColumns(this.#text.slice(start, this.#position), this.#hasEscapes))
   }
 
   *#readInsert(table: string, names: string | undefined): Generator<void> {
     if (!this.#wanted.has(table)) {
-      this.#skipStatement()
+      yield* this.#skipStatement()
       return
     }
     const columns = names === undefined ? this.#columns.get(table) : splitNames(names)
     if (!columns) throw new SourceError(`The dump has rows of ${table} before its columns.`)
     do {
-      this.#skipSpace()
+      yield* this.#skipSpace()
       this.#expect('(')
       const values: unknown[] = []
-      do values.push(this.#readValue())
-      while (this.#match(/\s*,\s*/y))
-      this.#skipSpace()
+      do {
+        if (values.length === columns.length)
+          throw new SourceError(`The dump cannot be read: a row of ${table} has more values than columns.`)
+        values.push(yield* this.#readValue())
+      } while (this.#match(/\s*,\s*/y))
+      yield* this.#skipSpace()
       this.#expect(')')
       this.#add(table, columns, values)
       yield
     } while (this.#match(/\s*,\s*/y))
-    this.#skipStatement()
+    yield* this.#skipStatement()
   }
 
   *#readCopy(table: string, columns: string[]): Generator<void> {
@@ -129,26 +162,27 @@ class DumpReader {
     this.#position++
   }
 
-  #readValue(): unknown {
-    this.#skipSpace()
+  *#readValue(): Generator<void, unknown> {
+    yield* this.#skipSpace()
     this.#match(/_(binary|utf8\w*)\s*/iy)
     const hex = this.#match(/0x([0-9a-f]*)|x'([0-9a-f]*)'/iy)
     if (hex) return Buffer.from(hex[1] ?? hex[2] ?? '', 'hex').toString('utf8')
     const quote = this.#match(/E?'/iy)
-    if (quote) return this.#readQuoted("'", this.#hasEscapes || quote[0].length > 1)
+    if (quote) return yield* this.#readQuoted("'", this.#hasEscapes || quote[0].length > 1)
     const [word = ''] = this.#match(/[^\s,()';]+/y) ?? []
     const plain = word.toLowerCase()
-    if (plain in literals) return literals[plain]
+    if (Object.hasOwn(literals, plain)) return literals[plain]
     const number = Number(word)
     if (word === '' || Number.isNaN(number)) this.#expect('a value')
     return Number.isSafeInteger(number) || !/^-?\d+$/.test(word) ? number : word
   }
 
   /** Reads to the end of what is quoted. */
-  #readQuoted(quote: string, hasEscapes = this.#hasEscapes): string {
+  *#readQuoted(quote: string, hasEscapes = this.#hasEscapes): Generator<void, string> {
     const parts: string[] = []
     const stops = hasEscapes && quote !== '`' ? new RegExp(`[\\\\${quote}]`, 'g') : new RegExp(quote, 'g')
-    for (;;) {
+    for (let count = 1; ; count++) {
+      if (count % stepPieces === 0) yield
       stops.lastIndex = this.#position
       const stop = stops.exec(this.#text)
       if (!stop) throw new SourceError('The dump ends within a text.')
@@ -200,7 +234,7 @@ function splitTopLevel(text: string): string[] {
   const parts: string[] = []
   let depth = 0
   let start = 0
-  for (const { 0: mark, index } of text.matchAll(/'(?:[^'\\]|\\.|'')*'|[(),]/g)) {
+  for (const { 0: mark, index } of text.matchAll(/'(?:[^'\\]|\\[\s\S])*(?:'|\\?$)|[(),]/g)) {
     if (mark === '(') depth++
     if (mark === ')' && depth-- === 0) return [...parts, text.slice(start, index)]
     if (mark !== ',' || depth > 0) continue

@@ -553,9 +553,9 @@ describeOnEachDatabase('import', (server) => {
   })
 
   test('files of another gateway, and none, are errors that quote nothing', async () => {
-    expect(run('new-api', write('broken.sql', "INSERT INTO `tokens` (`id`) VALUES (1,'x;"))).rejects.toThrow(
-      'ends within a text',
-    )
+    expect(
+      run('new-api', write('broken.sql', "INSERT INTO `tokens` (`id`, `key`) VALUES (1,'x;")),
+    ).rejects.toThrow('ends within a text')
     expect(run('new-api')).rejects.toThrow('Name a file, --database, or both.')
     expect(run('portkey')).rejects.toThrow('Name a file.')
   })

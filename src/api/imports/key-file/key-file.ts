@@ -9,6 +9,8 @@ export type KeyFileFormat = (typeof keyFileFormats)[number]
 
 /** What one command imports in one transaction. */
 const maxKeys = 10_000
+/** Of one line. */
+const maxRecordLength = 64 * 1024
 
 /** A key of a file, or why its line is not one. */
 export type KeyLine = { line: number; key: ImportedKey } | { line: number; name: string; problem: string }
@@ -18,7 +20,9 @@ export function parseKeyFile(text: string, format: KeyFileFormat): KeyLine[] {
   const records = format === 'csv' ? parseCsv(text) : parseJsonLines(text)
   if (records.length === 0) throw new SourceError('The file has no keys.')
   if (records.length > maxKeys)
-    throw new SourceError(`The file has ${records.length} keys. Split it into files of at most ${maxKeys}.`)
+    throw new SourceError(
+      `The file has more than ${maxKeys} keys. Split it into files of at most ${maxKeys}.`,
+    )
   return records.map(toKeyLine)
 }
 
@@ -46,10 +50,13 @@ function findName(value: unknown): string {
 }
 
 function parseJsonLines(text: string): FileRecord[] {
-  return text.split('\n').flatMap((line, index) => {
-    if (line.trim() === '') return []
-    return { line: index + 1, value: parseJson(line) }
-  })
+  return text
+    .split('\n')
+    .entries()
+    .filter(([, line]) => line.trim() !== '')
+    .take(maxKeys + 1)
+    .map(([index, line]) => ({ line: index + 1, value: parseJson(line) }))
+    .toArray()
 }
 
 function parseJson(text: string): unknown {
@@ -74,7 +81,9 @@ function parseCsv(text: string): FileRecord[] {
       bom: true,
       columns: true,
       info: true,
+      max_record_size: maxRecordLength,
       skip_empty_lines: true,
+      to: maxKeys + 1,
       trim: true,
     }) as CsvRow[]
     return rows.map(({ record, info }) => ({
