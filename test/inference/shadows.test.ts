@@ -162,6 +162,32 @@ describeWithUpstreams('shadow mode', (bench) => {
     await skipped(id, 'no_endpoints')
   })
 
+  test('providers that the request does not allow stay forbidden where the shadow ignores those it allows', async () => {
+    const id = await create({ target: { ignore: ['one-chat'] } })
+    await (await send()).text()
+    await skipped(id, 'no_endpoints')
+    expect(bench().second.requests).toEqual([])
+  })
+
+  test('what waits when a shadow is disabled is not sent', async () => {
+    const id = await create({ concurrency: 1, timeout_seconds: 1 })
+    bench().second.enqueue({ hang: true })
+    await (await send()).text()
+    await waitUntil(() => bench().second.requests.length === 1)
+    await (await send()).text()
+    expect((await call('PATCH', `/shadows/${id}`, { enabled: false })).status).toBe(200)
+    await skipped(id, 'disabled')
+    expect(bench().second.requests).toHaveLength(1)
+    expect(await comparisonsOf(id)).toMatchObject([{ mirror: { error: 'timeout' } }])
+  })
+
+  test('a shadow of a workspace is deleted with it', async () => {
+    const workspace = await call('POST', '/workspaces', { name: 'Gone', slug: 'gone' })
+    const id = await create({ workspace_id: workspace.body.data.id })
+    expect((await call('DELETE', `/workspaces/${workspace.body.data.id}`)).status).toBe(200)
+    expect((await call('GET', `/shadows/${id}`)).status).toBe(404)
+  })
+
   describe('what is not mirrored is counted', () => {
     test('server tools', async () => {
       const id = await create()
@@ -354,6 +380,25 @@ describeWithUpstreams('shadow mode', (bench) => {
       expect(errors.original).toMatchObject([{ code: '500', requests: 1 }])
       expect(bench().second.requests[0]?.json.temperature).toBe(0)
       expect(bench().second.requests[0]?.json).not.toHaveProperty('max_retries')
+    })
+
+    test('costs of any precision are compared, and what is no cost is unknown', async () => {
+      const id = await create({ share: 0 })
+      const { body: reply } = vendorReply('chat', 'text')
+      const record = {
+        ...{ call_type: 'completion', startTime: 1, endTime: 2, messages: request.messages },
+        ...{ model: 'm'.repeat(10_000), model_group: 'test/both-chat', response: reply },
+      }
+      const costs = [0.00012345678912, -1, 1e300]
+      const posted = await call('POST', `/shadows/${id}/exchanges`, [
+        { id: 'own', request, reply, cost_usd: 0.1 + 0.2 },
+        ...costs.map((response_cost, index) => ({ ...record, id: `${index}`, response_cost })),
+      ])
+      expect(posted.body).toEqual({ accepted: 4, skipped: [] })
+      const list: { original: Body & { model: string } }[] = await compared(id, 4)
+      const known = list.map(({ original }) => [original.external_id, original.cost_usd])
+      expect(Object.fromEntries(known)).toEqual({ own: 0.3, 0: 0.000123457, 1: null, 2: null })
+      expect(Math.max(...list.map(({ original }) => original.model.length))).toBe(256)
     })
 
     test('400 for what is neither, 409 for a disabled shadow', async () => {

@@ -9,7 +9,7 @@ import { responsesRequest } from '../../formats/responses/schema.ts'
 import type { DataRegion } from '../../formats/vocabulary.ts'
 import { noTags } from '../../governance/tags/tag.ts'
 import { asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
-import { nanosFromUsd } from '../../platform/money/money.ts'
+import { roundToNanos } from '../../platform/money/money.ts'
 import { validateInput } from '../../platform/validation/validate-input.ts'
 import { formats } from '../request/formats.ts'
 import type { SideOutcome } from './compare.ts'
@@ -66,7 +66,7 @@ function describeExchange(exchange: RecordedExchange, reply: Reply | null): Side
   const { id, error, model, provider, costUsd, latencyMs, firstTokenMs } = exchange
   const failure = error ?? (reply && !reply.failure ? null : 'invalid_reply')
   const usage = reply?.usage ?? null
-  const nanos = costUsd === null ? undefined : nanosFromUsd(costUsd)
+  const nanos = costUsd === null ? undefined : roundToNanos(costUsd)
   return {
     generation_id: null,
     external_id: id,

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   omitUndefined,
 } from '../../platform/json/json-values.ts'
+import { maxUsd } from '../../platform/money/money.ts'
 import type { RecordedExchange } from './exchange.ts'
 
 /** Whether a value is a record of LiteLLM: of its callbacks, or a row of its spend logs. */
@@ -20,6 +21,8 @@ const parameters = [
   ...['tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'reasoning_effort', 'modalities'],
 ]
 
+const maxNameLength = 256
+
 /** Reads a record; null if it is not of a chat completion, or has no prompt. */
 export function readLiteLlmRecord(record: JsonObject): RecordedExchange | null {
   const request = readRequest(record)
@@ -28,17 +31,21 @@ export function readLiteLlmRecord(record: JsonObject): RecordedExchange | null {
   const hasFailed = record.status === 'failure' || !reply?.choices
   const [start, first, end] = [record.startTime, record.completionStartTime, record.endTime].map(toMs)
   return {
-    id: (asString(record.id) ?? asString(record.request_id))?.slice(0, 256) ?? null,
+    id: (asString(record.id) ?? asString(record.request_id))?.slice(0, maxNameLength) ?? null,
     format: 'chat',
     request,
     reply: hasFailed ? null : reply,
     error: hasFailed ? readError(record) : null,
-    model: asString(record.model) ?? null,
-    provider: asString(record.custom_llm_provider) ?? null,
-    costUsd: asNumber(record.response_cost) ?? asNumber(record.spend) ?? null,
+    model: asString(record.model)?.slice(0, maxNameLength) ?? null,
+    provider: asString(record.custom_llm_provider)?.slice(0, maxNameLength) ?? null,
+    costUsd: toCost(asNumber(record.response_cost) ?? asNumber(record.spend)),
     latencyMs: between(start, end),
     firstTokenMs: request.stream === true ? between(start, first) : null,
   }
+}
+
+function toCost(usd: number | undefined): number | null {
+  return usd === undefined || usd < 0 || usd > maxUsd ? null : usd
 }
 
 function readRequest(record: JsonObject): JsonObject | null {

@@ -11,7 +11,7 @@ export interface WaitingMirror {
 }
 
 const maxWaiting = 1000
-/** Bytes of the requests that wait or run. */
+/** Bytes of the requests that wait or run, and of their replies. */
 const maxBytes = 64 * 1024 * 1024
 /** Mirrors of all shadows at a time. */
 const maxRunning = 200

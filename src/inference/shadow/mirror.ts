@@ -8,12 +8,13 @@ import { meterSubjects } from '../../ledger/meter-subjects.ts'
 import { LinkedAbortController } from '../../platform/concurrency/linked-abort-controller.ts'
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asObject, type JsonObject, omitUndefined } from '../../platform/json/json-values.ts'
+import { estimateJsonLength } from '../../platform/json/long-json.ts'
 import {
   buildComparisonInsert,
   buildSkipCount,
   type SkipReason,
 } from '../../storage/shadows/comparison-store.ts'
-import type { Shadow } from '../../storage/shadows/shadow.ts'
+import { findEnabledShadow, type Shadow } from '../../storage/shadows/shadow.ts'
 import { ReplyRecorder } from '../cache/recorder.ts'
 import type { HandleInferenceFn } from '../nested/call-model.ts'
 import type { ClientFormat } from '../request/client-format.ts'
@@ -45,6 +46,11 @@ export interface MirroredRequest {
 /** Characters of a reply that is compared. */
 export const maxReplyLength = 1024 * 1024
 
+/** Bytes that a request takes while it waits. */
+export function measureMirror({ source, original }: MirroredRequest): number {
+  return Buffer.byteLength(source.text) + (original.reply === null ? 0 : estimateJsonLength(original.reply))
+}
+
 /** Sends a mirror, and stores how its reply differs. Never throws, because it is not awaited. */
 export async function runMirror(
   gateway: Gateway,
@@ -53,10 +59,12 @@ export async function runMirror(
   { handle, signal }: { handle: HandleInferenceFn; signal: AbortSignal },
 ): Promise<void> {
   try {
-    const key = await gateway.accounts.findKeyById(shadow.keyId)
-    if (!key) return skip(gateway, shadow.id, 'rejected')
+    // It may have waited for hours.
+    const current = await findEnabledShadow(gateway.db, shadow)
+    const key = current && (await gateway.accounts.findKeyById(current.keyId))
+    if (!key) return skip(gateway, shadow.id, 'disabled')
     const context = request.keyContext ?? (await gateway.accounts.findContext(key))
-    const mirror = new Mirror(gateway, shadow, request)
+    const mirror = new Mirror(gateway, current, request)
     await mirror.send(handle, key, context, signal)
   } catch (err) {
     gateway.log.warn({ err, shadow: shadow.id }, 'a mirror was not compared')
@@ -171,16 +179,14 @@ class Mirror {
   }
 }
 
-/** The preferences of a mirror: what it may not use does not become more than for the original. */
+/** The preferences of a mirror. Only what `target.only` names may be more than the original may use. */
 function choosePlace(sent: JsonObject, { only, ignore }: Shadow['target']): JsonObject {
   const { priority: _priority, order, ...rest } = sent
-  const isAllowed = (slug: unknown) => !ignore?.includes(String(slug))
-  const allowed = Array.isArray(sent.only) ? sent.only.filter(isAllowed) : []
   const ignored = Array.isArray(sent.ignore) ? sent.ignore : []
   return omitUndefined({
     ...rest,
     order: only ? undefined : order,
-    only: only ?? (allowed.length > 0 ? allowed : undefined),
+    only: only ?? sent.only,
     ignore: ignore || ignored.length > 0 ? [...ignored, ...(ignore ?? [])] : undefined,
   })
 }

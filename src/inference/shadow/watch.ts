@@ -11,7 +11,7 @@ import type {
   SettledReply,
   Unguarded,
 } from '../request/inference-request.ts'
-import { type MirroredRequest, maxReplyLength, runMirror, skip } from './mirror.ts'
+import { type MirroredRequest, maxReplyLength, measureMirror, runMirror, skip } from './mirror.ts'
 import { describeSide } from './side.ts'
 
 type ParsedRequest = Unguarded<InferenceRequest>
@@ -134,7 +134,7 @@ class RequestWatch implements WatchedRequest {
     const isAdded = gateway.mirrors.add({
       shadowId: shadow.id,
       concurrency: shadow.concurrency,
-      bytes: Buffer.byteLength(request.source.text),
+      bytes: measureMirror(request),
       run: (signal) => runMirror(gateway, shadow, request, { handle: this.#handle, signal }),
       drop: () => skip(gateway, shadow.id, 'shutdown'),
     })

@@ -19,6 +19,7 @@ export const skipReasons = [
   'no_endpoints',
   'policy',
   'invalid',
+  'disabled',
   'shutdown',
   'internal',
 ] as const

@@ -49,6 +49,21 @@ export class ShadowIndex {
   }
 }
 
+/** As it is now; null if it is disabled or deleted. */
+export async function findEnabledShadow(
+  db: Db,
+  { organizationId, id }: Pick<Shadow, 'organizationId' | 'id'>,
+): Promise<Shadow | null> {
+  const row = await db
+    .selectFrom('shadows')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .where('enabled', '=', 1)
+    .executeTakeFirst()
+  return row ? toShadow(row) : null
+}
+
 /** Null if no request of the organization is mirrored. */
 export async function loadShadows(db: Db, organizationId: string): Promise<ShadowIndex | null> {
   const rows = (await listShadowRows(db, organizationId)).filter(

@@ -31,6 +31,7 @@ const reasons: Record<string, string> = {
   no_endpoints: 'No endpoint for the mirror',
   policy: 'A guardrail forbids the route of the mirror',
   invalid: 'Not valid here',
+  disabled: 'The shadow was disabled or deleted meanwhile',
   shutdown: 'The server was stopped',
   internal: 'Error of the gateway',
 }

@@ -8,7 +8,7 @@ import {
   toMirroredRequest,
 } from '../../../inference/shadow/exchange.ts'
 import { isLiteLlmRecord, readLiteLlmRecord } from '../../../inference/shadow/litellm.ts'
-import { type MirroredRequest, runMirror, skip } from '../../../inference/shadow/mirror.ts'
+import { type MirroredRequest, measureMirror, runMirror, skip } from '../../../inference/shadow/mirror.ts'
 import { GatewayError, gatewayError } from '../../../platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../../platform/json/json-values.ts'
 import { yieldToEventLoop } from '../../../platform/time/time-slicer.ts'
@@ -87,12 +87,12 @@ function addExchange(
   const request = toMirroredRequest(exchange, origin)
   if (hasServerTools(request)) return { reason: 'tools', message: null }
   if (request.body.plugins !== undefined) return { reason: 'plugins', message: null }
-  const bytes = Buffer.byteLength(request.source.text)
-  if (bytes > shadow.maxBodyBytes) return { reason: 'too_large', message: null }
+  if (Buffer.byteLength(request.source.text) > shadow.maxBodyBytes)
+    return { reason: 'too_large', message: null }
   const isAdded = gateway.mirrors.add({
     shadowId: shadow.id,
     concurrency: shadow.concurrency,
-    bytes,
+    bytes: measureMirror(request),
     run: (signal) => runMirror(gateway, shadow, request, { handle: handleInference, signal }),
     drop: () => skip(gateway, shadow.id, 'shutdown'),
   })

@@ -45,6 +45,7 @@ export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise
   await tx.deleteFrom('model_aliases').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('saved_views').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('comparisons').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('shadows').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('files').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('notification_rules').where('workspace_id', '=', id).execute()
   await tx
