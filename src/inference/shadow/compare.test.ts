@@ -115,6 +115,37 @@ describe('structured output', () => {
     expect(conformsTo(schema, value)).toBe(isValid)
   })
 
+  test('a schema whose parts refer to others many times is not checked', () => {
+    const next = (index: number) => ({ $ref: `#/$defs/n${index}` })
+    const doubled = Array.from({ length: 60 }, (_, index) => [
+      `n${index}`,
+      { anyOf: [next(index + 1), next(index + 1)] },
+    ])
+    const $defs = { ...Object.fromEntries(doubled), n60: { type: 'number' } }
+    expect(conformsTo({ $defs, properties: { x: next(0) } }, { x: 'y' })).toBeNull()
+    const node = { type: 'object', properties: { a: next(0) }, required: ['a'] }
+    const deep = Array.from({ length: 60 }).reduce((a) => ({ a }), 1)
+    expect(conformsTo({ $defs: { n0: { anyOf: [node, { ...node }] } }, ...next(0) }, deep)).toBeNull()
+    const many = { type: 'array', items: { anyOf: Array.from({ length: 500 }, () => ({ type: 'null' })) } }
+    expect(
+      conformsTo(
+        many,
+        Array.from({ length: 10_000 }, () => 1),
+      ),
+    ).toBeNull()
+  })
+
+  test('a schema of a list that refers to itself is checked', () => {
+    const item = {
+      type: 'object',
+      properties: { next: { anyOf: [{ $ref: '#/$defs/item' }, { type: 'null' }] } },
+      required: ['next'],
+    }
+    const list = { $defs: { item }, $ref: '#/$defs/item' }
+    expect(conformsTo(list, { next: { next: null } })).toBe(true)
+    expect(conformsTo(list, { next: { next: 1 } })).toBe(false)
+  })
+
   test('a schema that cannot be checked is no failure', () => {
     expect(conformsTo({ $ref: '#/nowhere' }, {})).toBeNull()
     expect(conformsTo({ description: 'x'.repeat(70_000) }, {})).toBeNull()

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
+import { isCheapToCheck } from './schema-cost.ts'
 
 /** Building a validator of a larger schema takes too long. */
 const maxSchemaLength = 16 * 1024
@@ -8,12 +9,14 @@ const maxDepth = 30
 /** A pattern of a client could take forever, and formats are hints. */
 const ignoredKeywords: ReadonlySet<string> = new Set(['pattern', 'patternProperties', 'format'])
 
-/** Whether a value meets a JSON Schema; null if the schema cannot be checked. */
+/** Whether a value meets a JSON Schema; null if that cannot be checked, or would take long. */
 export function conformsTo(schema: JsonObject, value: unknown): boolean | null {
   if (JSON.stringify(schema).length > maxSchemaLength) return null
   try {
     const checked = asObject(withoutPatterns(schema, 0))
-    return checked ? z.fromJSONSchema(checked).safeParse(value).success : null
+    return checked && isCheapToCheck(checked, value)
+      ? z.fromJSONSchema(checked).safeParse(value).success
+      : null
   } catch {
     // A keyword that the library does not know.
     return null
