@@ -85,6 +85,8 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   optionalBody?: boolean
   /** A body that is not JSON, read by the handler; next to `body`, where its content type is sent. */
   rawBody?: RawBody
+  /** The body has prompts: it may be as large as those of inference, and have any characters. */
+  hasPrompts?: true
   inference?: InferenceOptions
   /** The errors of a client format, for its operations without inference. */
   encodeError?: ClientCodec['encodeError']
@@ -131,6 +133,7 @@ export interface Operation {
   body?: Schema
   optionalBody?: boolean
   rawBody?: RawBody
+  hasPrompts?: true
   inference?: InferenceOptions
   encodeError?: ClientCodec['encodeError']
   errorSchema?: ClientCodec['errorSchema']

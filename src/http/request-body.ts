@@ -90,7 +90,8 @@ async function parseText(
     return { value, values: countJsonValues(value) }
   }
   if (isLarge({ text, values: counter.valueCount })) await yieldToEventLoop()
-  const value = operation.inference ? await parsePrompt(text) : parseJson(text, counter)
+  const hasPrompts = operation.inference ?? operation.hasPrompts
+  const value = hasPrompts ? await parsePrompt(text) : parseJson(text, counter)
   return { value, values: counter.valueCount }
 }
 
@@ -100,9 +101,9 @@ function parsePrompt(text: string): unknown {
 }
 
 /** Counts the values of a body before it is parsed, and of a long one as it arrives. */
-function createCounter({ settings }: Gateway, { inference }: Operation): JsonCounter {
+function createCounter({ settings }: Gateway, { inference, hasPrompts }: Operation): JsonCounter {
   const bounds = { values: settings.limits.body_values, shapes: maxShapes }
-  return new JsonCounter(inference ? bounds : { values: maxManagementValues })
+  return new JsonCounter((inference ?? hasPrompts) ? bounds : { values: maxManagementValues })
 }
 
 function countText(text: string): JsonCounter {
@@ -149,5 +150,5 @@ export function maxBytesOf(gateway: Gateway, request: Request, operation: Operat
   const rawLimit = rawBody && isRawBody(request, operation) ? rawBody.maxBytes?.(gateway.settings) : undefined
   if (rawLimit !== undefined) return rawLimit
   if (operation.hasOwnCredential) return maxCredentialBytes
-  return operation.inference ? gateway.settings.limits.body_bytes : maxJsonBytes
+  return (operation.inference ?? operation.hasPrompts) ? gateway.settings.limits.body_bytes : maxJsonBytes
 }

@@ -401,6 +401,36 @@ describeWithUpstreams('shadow mode', (bench) => {
       expect(Math.max(...list.map(({ original }) => original.model.length))).toBe(256)
     })
 
+    test('a list may be as large as a prompt, and have any characters', async () => {
+      const id = await create({ share: 0, max_body_bytes: 1024 })
+      const content = `\0${'x'.repeat(4000)}`
+      const large = { ...request, messages: [{ role: 'user', content }] }
+      const values = Array.from({ length: 40 }, (_, index) => index)
+      const posted = await call(
+        'POST',
+        `/shadows/${id}/exchanges`,
+        Array.from({ length: 600 }, () => ({ request: large, reply: { choices: [], values } })),
+      )
+      expect([posted.status, posted.body.accepted]).toEqual([202, 0])
+      await skipped(id, 'too_large', 600)
+    })
+
+    test('what the other gateway has stored is not known here', async () => {
+      const id = await create({ share: 0 })
+      const input = { model: 'test/both-chat', input: 'Hello' }
+      const posted = await call('POST', `/shadows/${id}/exchanges`, [
+        { format: 'responses', request: { ...input, previous_response_id: 'resp_1' } },
+        { format: 'responses', request: { ...input, conversation: 'conv_1' } },
+        { format: 'responses', request: { ...input, background: true } },
+      ])
+      expect(posted.body.accepted).toBe(0)
+      expect(posted.body.skipped.map(({ message }: { message: string }) => message.split(':')[0])).toEqual([
+        'previous_response_id',
+        'conversation',
+        'background',
+      ])
+    })
+
     test('400 for what is neither, 409 for a disabled shadow', async () => {
       const id = await create({ share: 0, enabled: false })
       expect((await call('POST', `/shadows/${id}/exchanges`, { reply: {} })).status).toBe(400)

@@ -31,6 +31,7 @@ export const postExchanges = defineOperation({
     'The body is one exchange or a list of them: a request with the reply of the other gateway, or a record of a LiteLLM callback. The mirrors are sent after the response. The share of the shadow and its models do not apply.',
   permission: 'shadows:write',
   params: z.object({ id: z.uuid().toLowerCase() }),
+  hasPrompts: true,
   body: z.union([posted, z.array(posted).min(1).max(maxExchanges)]),
   status: 202,
   errors: [404, 409],
@@ -84,6 +85,9 @@ function addExchange(
   exchange: RecordedExchange,
   origin: Pick<MirroredRequest, 'region' | 'httpRequest'>,
 ): Problem | null {
+  const unknown = findUnknownContext(exchange)
+  if (unknown !== undefined)
+    return { reason: 'invalid', message: `${unknown}: what it refers to is not known here.` }
   const request = toMirroredRequest(exchange, origin)
   if (hasServerTools(request)) return { reason: 'tools', message: null }
   if (request.body.plugins !== undefined) return { reason: 'plugins', message: null }
@@ -97,6 +101,15 @@ function addExchange(
     drop: () => skip(gateway, shadow.id, 'shutdown'),
   })
   return isAdded ? null : { reason: 'queue_full', message: 'Send it again later.' }
+}
+
+/** Fields of `responses` that refer to what the other gateway has stored. */
+const contextFields = ['previous_response_id', 'conversation', 'background'] as const
+
+/** A mirror without the context would be another request. */
+function findUnknownContext({ format, request }: RecordedExchange): string | undefined {
+  if (format !== 'responses') return undefined
+  return contextFields.find((name) => request[name] != null && request[name] !== false)
 }
 
 function toExchange(value: JsonObject): RecordedExchange {
