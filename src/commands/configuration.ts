@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs'
-import { chmod, mkdir } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { type Environment, withSecretFiles } from '../config.ts'
 import { loadEnvironment } from '../gateway/secret-managers/resolve.ts'
 import { recordKindNames } from '../identity/record-kinds.ts'
 import { type CommandResult, UsageError } from './command.ts'
-import { applyPlan, type NewSecret } from './configuration/apply.ts'
+import { applyPlan } from './configuration/apply.ts'
 import { type ApiClient, createApiClient } from './configuration/client.ts'
 import { readDocuments } from './configuration/documents.ts'
 import { exportState } from './configuration/export.ts'
@@ -14,6 +13,7 @@ import { loadFields } from './configuration/fields.ts'
 import { buildPlan } from './configuration/plan.ts'
 import { countChanges, describeOutcome, describePlan, toPlanValue } from './configuration/report.ts'
 import { buildJsonSchema } from './configuration/schema.ts'
+import { appendSecret } from './configuration/secrets-file.ts'
 import { State } from './configuration/state.ts'
 import type { Plan } from './configuration/step.ts'
 
@@ -130,7 +130,9 @@ async function runApply(options: ApplyOptions): Promise<CommandResult> {
   assertSecretsWritten(plan, options.secretsOut)
   const outcome = await applyPlan(plan, state, fieldsOf, {
     prune,
-    keepSecret: (secret) => appendSecret(options.secretsOut, secret),
+    keepSecret: async (secret) => {
+      if (options.secretsOut !== undefined) await appendSecret(options.secretsOut, secret)
+    },
   })
   return {
     ...describeOutcome(outcome),
@@ -148,13 +150,6 @@ function assertSecretsWritten({ steps }: Plan, path: string | undefined): void {
   throw new UsageError(
     `The server shows the secret of a new record only once: name a file for it with --secrets-out. New: ${names}.`,
   )
-}
-
-async function appendSecret(path: string | undefined, secret: NewSecret): Promise<void> {
-  if (path === undefined) return
-  const previous = existsSync(path) ? await Bun.file(path).text() : ''
-  await Bun.write(path, `${previous}${JSON.stringify(secret)}\n`, { mode: 0o600 })
-  await chmod(path, 0o600)
 }
 
 const schemaFile = 'configuration.schema.json'

@@ -1,4 +1,7 @@
 import { expect, test } from 'bun:test'
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
 import { kinds } from './all.ts'
 import { applyPlan, type NewSecret } from './apply.ts'
@@ -8,6 +11,7 @@ import { exportState } from './export.ts'
 import { type FieldsOf, loadFields } from './fields.ts'
 import { buildPlan } from './plan.ts'
 import { describePlan } from './report.ts'
+import { appendSecret } from './secrets-file.ts'
 import { State } from './state.ts'
 import type { PlanOptions } from './step.ts'
 
@@ -176,6 +180,33 @@ describeOnEachDatabase('configuration files', (server) => {
     const alias = 'kind: ModelAlias\nname: hidden\nspec:\n  models: ["${env:VENDOR_KEY}"]\n'
     const [problem] = await problemsOf(alias)
     expect(problem).toBe('test.yaml:4: spec.models.0: a list cannot have references to variables.')
+  })
+
+  test('a reference to a variable of Headgate itself is refused', async () => {
+    const view = 'kind: Workspace\nname: leak\nspec:\n  description: ${env:HEADGATE_MANAGEMENT_KEY}\n'
+    const [problem] = await problemsOf(view)
+    expect(problem).toStartWith(
+      'test.yaml:4: spec.description: HEADGATE_MANAGEMENT_KEY is of Headgate itself',
+    )
+  })
+
+  test('aliases that expand without an end are a mistake', () => {
+    const levels = Array.from({ length: 9 }, (_, level) => {
+      const [own, next] = [`l${level}`, `*l${level - 1}`]
+      return `  ${own}: &${own} [${Array.from({ length: 9 }, () => (level === 0 ? 'x' : next)).join(', ')}]`
+    })
+    const text = `kind: Workspace\nname: laughs\nspec:\n${levels.join('\n')}\n`
+    expect(() => parseDocuments(text, 'test.yaml')).toThrow('test.yaml:1: Excessive alias count')
+    expect(() => parseDocuments('kind: Workspace\nname: *nobody\n', 'test.yaml')).toThrow('test.yaml:')
+  })
+
+  test('secrets are appended to a file that only its owner can read', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'secrets-')), 'secrets.jsonl')
+    writeFileSync(path, '{}\n', { mode: 0o644 })
+    for (const name of ['one', 'two'])
+      await appendSecret(path, { kind: 'Key', name, workspace: null, secret: 'sk-1' })
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(3)
   })
 
   test('what is declared twice is a mistake, also if one document names the default workspace', async () => {

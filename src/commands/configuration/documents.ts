@@ -72,7 +72,7 @@ export function parseDocuments(text: string, file: string): ConfigurationDocumen
       throw new UsageError(
         `${file}:${lines.linePos(error.pos[0]).line}: ${error.message.split('\n')[0]?.replace(/ at line.*$/, '')}.`,
       )
-    const value: unknown = document.toJS({ maxAliasCount: 100 })
+    const value = toPlainValue(document, locate())
     if (value === null) return []
     const result = documentSchema.safeParse(value)
     if (!result.success) {
@@ -85,6 +85,15 @@ export function parseDocuments(text: string, file: string): ConfigurationDocumen
     const { kind, name, workspace, spec } = result.data
     return [{ kind, name, workspace, spec, locate }]
   })
+}
+
+/** Aliases are resolved here: an undefined one, or one that expands too far, is an error. */
+function toPlainValue(document: Document, place: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch (error) {
+    throw new UsageError(`${place}: ${error instanceof Error ? error.message : 'cannot be read'}.`)
+  }
 }
 
 function locatorOf(document: Document, lines: LineCounter, file: string): ConfigurationDocument['locate'] {

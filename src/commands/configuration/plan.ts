@@ -106,7 +106,12 @@ function findFieldProblems({ kind, document, item, resolved }: Step, names: read
     return typeof value === 'string' && variableOf(value) === null
   })
   const listed = [...(resolved?.secrets.keys() ?? [])].filter((path) => /\.\d+(?:\.|$)/.test(path))
+  const own = [...(resolved?.secrets ?? [])].filter(([, { variable }]) => variable.startsWith('HEADGATE_'))
   return [
+    ...own.map(
+      ([path, { variable }]) =>
+        `${document.locate(['spec', ...path.split('.')])}: spec.${path}: ${variable} is of Headgate itself; a record cannot have it.`,
+    ),
     ...listed.map(
       (path) =>
         `${document.locate(['spec', ...path.split('.')])}: spec.${path}: a list cannot have references to variables.`,
