@@ -54,6 +54,23 @@ describeOnEachDatabase('imports', (server) => {
     }
   })
 
+  test('channels that multiply, and addresses of slashes, take no time', async () => {
+    const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
+    const plan = (channel: object) => {
+      const channels = [{ id: 1, type: 1, status: 1, name: 'c', key: 'k', models: 'm', ...channel }]
+      const [names, values] = [Object.keys(channels[0] ?? {}), Object.values(channels[0] ?? {})]
+      const content = `CREATE TABLE channels (id int);\nINSERT INTO channels (${names.join(',')}) VALUES (${values.map((value) => `'${value}'`).join(',')});`
+      return send('/imports/plan', { source: 'new-api', files: [{ name: 'dump.sql', content }] })
+    }
+    const many = await plan({ key: numbers(20_000).join('\n'), models: numbers(20_000).join(',') })
+    expect([many.status, many.body.error.message]).toEqual([
+      400,
+      expect.stringContaining('more than 200000 keys and models'),
+    ])
+    const slashes = await plan({ base_url: `http://127.0.0.1/${'/'.repeat(500_000)}x` })
+    expect(slashes.status).toBeLessThan(500)
+  })
+
   test('a caller needs the permission of everything in the plan', async () => {
     const created = await server().call('POST', '/management-keys', {
       body: { name: 'Keys only', permissions: ['keys:read', 'keys:write'] },

@@ -1,4 +1,5 @@
 import type { SkippedItem } from '../import-plan.ts'
+import { trimBase } from '../models/base-address.ts'
 import type { Deployment, DeploymentContext } from '../models/deployment.ts'
 import { findVendor, type Vendor } from '../models/vendors.ts'
 import type { Variables } from '../source.ts'
@@ -101,7 +102,7 @@ function readKey(
 /** The address there ends before the version. */
 function completeBase({ slug, toBaseUrl }: Vendor, base: string): string {
   if (toBaseUrl) return base
-  const trimmed = base.replace(/\/+$/, '')
+  const trimmed = trimBase(base)
   return slug === null || versioned.has(slug) ? `${trimmed.replace(/\/v1$/, '')}/v1` : trimmed
 }
 

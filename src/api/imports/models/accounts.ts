@@ -4,6 +4,7 @@ import { printablePattern } from '../../../catalog/provider-auth/credential-fiel
 import type { WireFormatName } from '../../../formats/vocabulary.ts'
 import { sha256 } from '../../../platform/crypto/crypto.ts'
 import type { CatalogPlan } from '../import-plan.ts'
+import { trimBase } from './base-address.ts'
 import type { Vendor } from './vendors.ts'
 
 export interface AccountRequest {
@@ -74,7 +75,7 @@ export class Accounts {
   ): string | null {
     const given = apiBase ?? (builtIn && this.#variables[`${prefix.toUpperCase()}_API_BASE`])
     if (given === undefined) return null
-    const trimmed = given.replace(/\/+$/, '')
+    const trimmed = trimBase(given)
     const baseUrl = toBaseUrl ? toBaseUrl(trimmed) : trimmed
     const own = builtIn && (builtIn.installation.address ?? builtIn.baseUrl)
     return baseUrl === own ? null : baseUrl

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import type { SkippedItem } from '../import-plan.ts'
+import { trimBase } from '../models/base-address.ts'
 import type { Deployment, DeploymentContext } from '../models/deployment.ts'
 import { toDecimal } from '../models/deployment.ts'
 import { findVendor, type Vendor } from '../models/vendors.ts'
+import { SourceError } from '../source.ts'
 import type { ApiDatabase, Channel } from './rows.ts'
 import type { ChannelVendor } from './vendors.ts'
 
@@ -14,6 +16,8 @@ export interface ReadChannels {
 }
 
 const enabled = 1
+/** A deployment for each key and model of a channel, and a model of each of its groups. */
+const maxPairs = 200_000
 const numbers = z.record(z.string(), z.number()).catch({})
 const mapping = z.record(z.string(), z.string()).catch({})
 
@@ -25,6 +29,7 @@ export function readChannels(
 ): ReadChannels {
   const read: ReadChannels = { deployments: [], modelsOf: new Map(), skipped: [] }
   const prices = readPrices(options)
+  let pairs = 0
   for (const channel of channels) {
     const name = channel.name || `channel ${channel.id}`
     const skip = (reason: string) => read.skipped.push({ kind: 'channel', name, reason })
@@ -34,9 +39,16 @@ export function readChannels(
     else if (!target || !vendor) skip(`there is no provider for channels of type ${channel.type}`)
     else {
       const models = listModels(channel)
-      for (const group of splitList(channel.group || 'default'))
-        read.modelsOf.set(group, (read.modelsOf.get(group) ?? new Set()).union(new Set(models)))
-      read.deployments.push(...toDeployments(channel, models, { target, vendor, prices }))
+      const groups = splitList(channel.group || 'default')
+      pairs += models.length * (groups.length + listKeys(channel.key).length)
+      if (pairs > maxPairs) throw new SourceError(`channels have more than ${maxPairs} keys and models.`)
+      for (const group of groups) {
+        const known = read.modelsOf.get(group) ?? new Set()
+        read.modelsOf.set(group, known)
+        for (const model of models) known.add(model)
+      }
+      for (const deployment of toDeployments(channel, models, { target, vendor, prices }))
+        read.deployments.push(deployment)
       read.skipped.push(...listDropped(channel, name))
     }
   }
@@ -66,7 +78,7 @@ function toDeployments(
   { target, vendor, prices }: ChannelTarget,
 ): Deployment[] {
   const upstream = mapping.parse(parseJson(channel.model_mapping))
-  const given = channel.base_url?.trim().replace(/\/+$/, '')
+  const given = channel.base_url && trimBase(channel.base_url.trim())
   const base = !given || given === target.base ? undefined : given
   return listKeys(channel.key).flatMap((apiKey) =>
     models.map((name) => ({
