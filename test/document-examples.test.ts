@@ -17,6 +17,7 @@ const pages: Record<string, { errors?: number[] }> = {
   'semantic-cache': {},
   'routing-rules': { errors: [403] },
   'configuration-as-code': {},
+  shadow: {},
 }
 
 /** Writes the status of each request to the standard error, where no pipe takes it. */
