@@ -188,7 +188,7 @@ describe('the score of an injection', () => {
     const score = Math.max(...[...scoreWindows(text)].map((window) => window.score))
     expect(scan(text, score - 0.001)).toHaveLength(1)
     expect(scan(text, score + 0.001)).toEqual([])
-    expect(scan(text, score + 0.001, { part: 'tool-result', role: 'tool' })).toHaveLength(1)
+    expect(scan(text, score + 0.001, { part: 'tool-result', role: 'user' })).toHaveLength(1)
     expect(scan(text, score - 0.001, { role: 'system' })).toEqual([])
   })
 
