@@ -48,7 +48,7 @@ describe('placeholders', () => {
     expect(new Placeholders().findOpen('[')).toBe(1)
   })
 
-  test('R24 their number and length are limited: the label replaces what exceeds them', () => {
+  test('their number and length are limited: the label replaces what exceeds them', () => {
     const many = new Placeholders()
     for (let number = 0; number < 10_000; number++) many.assign('[EMAIL]', `${number}@example.com`)
     expect(many.assign('[EMAIL]', 'more@example.com')).toBe('[EMAIL]')
