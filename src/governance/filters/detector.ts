@@ -45,12 +45,12 @@ export function mergeSpans(spans: readonly Span[]): Span[] {
     const last = merged.at(-1)
     if (!last || span.start >= last.end) merged.push({ ...span })
     else {
-      if (!span.isReversible) delete last.isReversible
-      if (span.end <= last.end) continue
-      const { isReversible = false } = last
-      const longer = span.end - span.start > last.end - last.start ? span : last
-      Object.assign(last, { ...longer, start: last.start, end: span.end })
-      if (!isReversible) delete last.isReversible
+      const isMixed = last.isReversible !== span.isReversible
+      if (span.end > last.end) {
+        const longer = span.end - span.start > last.end - last.start ? span : last
+        Object.assign(last, { ...longer, start: last.start, end: span.end })
+      }
+      if (isMixed) last.isReversible = false
     }
   }
   return merged

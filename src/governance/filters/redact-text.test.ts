@@ -121,7 +121,7 @@ describe('the values of reversible matches', () => {
 
   test('are the matches of a text, and of a long one that is read in sections', () => {
     const addresses = Array.from({ length: 3000 }, (_, at) => `ada${at}@example.com`)
-    const expected = addresses.map((address) => [address, '[EMAIL]'])
+    const expected = addresses.map((address): [string, string] => [address, '[EMAIL]'])
     expect(findValues(emails, addresses.slice(0, 3).join(' '))).toEqual(expected.slice(0, 3))
     expect(findValues(emails, addresses.join(` ${prose}`))).toEqual(expected)
   })
