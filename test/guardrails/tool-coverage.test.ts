@@ -150,3 +150,21 @@ describe('R35 a canary in what server tools and plugins add', () => {
           )
       })
 })
+
+describe('R35 a canary that a reversible filter replaces in what server tools and plugins add', () => {
+  beforeAll(() => {
+    const pattern = `canary-[a-z]+-[a-z]+-[0-9]+`
+    return bench.use('key', { content_filters: [{ pattern, action: 'redact', label, reversible: true }] })
+  })
+  for (const one of toolCases)
+    test.if(!one.usesContainer || bwrapPath !== null)(
+      one.place,
+      async () => {
+        const problems: string[] = []
+        for (const [index, format] of one.formats.entries())
+          problems.push(...(await check(one, format, 'redact', 'input', index % 2 === 0)))
+        expect(problems).toEqual([])
+      },
+      timeoutMs,
+    )
+})

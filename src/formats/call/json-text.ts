@@ -6,6 +6,8 @@ export interface Edit {
   start: number
   end: number
   label: string
+  /** What it replaces may be restored later. */
+  isReversible?: boolean
 }
 
 /** A JSON text whose strings can be read and replaced. */
@@ -87,7 +89,7 @@ export class JsonEditor {
   }
 
   /** An edit of several literals leaves its label in the first. */
-  #translateOne({ start, end, label }: Edit, translated: Edit[]): void {
+  #translateOne({ start, end, label, isReversible = false }: Edit, translated: Edit[]): void {
     this.#label = label || this.#label
     for (;;) {
       if (!this.#hasLiteral || this.#readableEnd <= start) {
@@ -97,7 +99,9 @@ export class JsonEditor {
       else {
         const from = Math.max(start, this.#readableStart)
         const to = Math.min(end, this.#readableEnd)
-        if (to > from) translated.push(...this.#editContent(from, to))
+        // Restored as one value: a match of several literals cannot be.
+        const isWhole = from === start && to === end
+        if (to > from) translated.push(...this.#editContent(from, to, isReversible && isWhole))
         if (end <= this.#readableEnd) return
         translated.push(...this.#closeQuote())
         if (!this.#readLiteral()) return
@@ -105,14 +109,15 @@ export class JsonEditor {
     }
   }
 
-  #editContent(from: number, to: number): Edit[] {
+  #editContent(from: number, to: number, isReversible: boolean): Edit[] {
     const edits: Edit[] = []
     if (!this.#tokens.isString && !this.#isQuoted) {
       this.#isQuoted = true
       edits.push({ start: this.#tokens.start, end: this.#tokens.start, label: '"' })
     }
     const start = this.#locate(from)
-    edits.push({ start, end: this.#locate(to), label: JSON.stringify(this.#label).slice(1, -1) })
+    const label = escapeJson(this.#label)
+    edits.push({ start, end: this.#locate(to), label, ...(isReversible && { isReversible }) })
     this.#label = ''
     return edits
   }
@@ -184,4 +189,14 @@ export function applyTextEdits(text: string, edits: readonly Edit[]): string {
   }
   parts.push(text.slice(at))
   return parts.join('')
+}
+
+/** The characters of a part of a JSON string. */
+export function unescapeJson(text: string): string {
+  return text.includes('\\') ? String(JSON.parse(`"${text}"`)) : text
+}
+
+/** The characters as they stand in a JSON string. */
+export function escapeJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
 }

@@ -6,6 +6,8 @@ export interface Span {
   label: string
   /** Kind of match, if the detector knows several. */
   kind?: string
+  /** A placeholder may replace it, from which it is restored in the reply. */
+  isReversible?: boolean
 }
 
 /** Finds one kind of sensitive text, in time linear in its length. Spans may overlap. */
@@ -33,15 +35,22 @@ function skipLength(text: string): number {
   return next ? next.index + 1 : Math.max(1, text.length)
 }
 
-/** Sorts spans and joins overlapping ones: the label of the longer one remains. */
+/**
+ * Sorts spans and joins overlapping ones: the label of the longer one remains. The result is reversible only if all of
+ * them are.
+ */
 export function mergeSpans(spans: readonly Span[]): Span[] {
   const merged: Span[] = []
   for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     const last = merged.at(-1)
     if (!last || span.start >= last.end) merged.push({ ...span })
-    else if (span.end > last.end) {
-      const longer = span.end - span.start > last.end - last.start ? span : last
-      Object.assign(last, { ...longer, start: last.start, end: span.end })
+    else {
+      const isMixed = last.isReversible !== span.isReversible
+      if (span.end > last.end) {
+        const longer = span.end - span.start > last.end - last.start ? span : last
+        Object.assign(last, { ...longer, start: last.start, end: span.end })
+      }
+      if (isMixed) last.isReversible = false
     }
   }
   return merged

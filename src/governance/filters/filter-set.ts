@@ -9,7 +9,7 @@ import { computeReach, type Reach, splitRules } from './reach.ts'
 import type { CustomRule, FilterRules, RuleTraits } from './rules.ts'
 
 /** A filter that matched, without the text it matched. */
-export interface FilterHit extends RuleTraits, Pick<TextPlace, 'part' | 'role'> {
+export interface FilterHit extends Omit<RuleTraits, 'reversible'>, Pick<TextPlace, 'part' | 'role'> {
   /** The slug of a detector, or the label of a custom filter. */
   rule: string
   /** The label that replaces a match. */
@@ -94,7 +94,8 @@ export class FilterSet {
       const matches = mergeKinds(spans)
       if (matches.count === 0) return
       hits.push(toHit(filter, matches, place))
-      if (filter.action === 'redact' && filter.isEnforced) redacted.push(matches.merged)
+      if (filter.action !== 'redact' || !filter.isEnforced) return
+      redacted.push(filter.reversible ? matches.merged.map(markReversible) : matches.merged)
     }
     for (const filter of this.#builtins) {
       if (filter.isUserOnly && place.role !== 'user') continue
@@ -164,7 +165,12 @@ function toFilterMatches({ filter, kinds, spans }: FilterStream, place: TextPlac
     spans,
     (count) => toHit(filter, { merged: [], kinds, count }, place),
     filter.action === 'redact' && filter.isEnforced,
+    filter.reversible ? markReversible : undefined,
   )
+}
+
+function markReversible(span: Span): Span {
+  return { ...span, isReversible: true }
 }
 
 function cutBefore(from: number, spans: Span[]): Span[] {

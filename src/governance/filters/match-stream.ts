@@ -3,6 +3,7 @@ import { mergeSpans, type Span } from './detector.ts'
 /** The matches of one filter in a text, merged where they overlap and found as they are taken. */
 export class FilterMatches<Hit> {
   readonly isRedacting: boolean
+  readonly mark: (span: Span) => Span
   readonly #toHit: (count: number) => Hit
   readonly #lists: { iterator: Iterator<Span>; next: Span | null }[]
   /** The last span, which may still grow. */
@@ -10,8 +11,14 @@ export class FilterMatches<Hit> {
   #count = 0
 
   /** Each list is in order. */
-  constructor(lists: readonly Iterable<Span>[], toHit: (count: number) => Hit, isRedacting: boolean) {
+  constructor(
+    lists: readonly Iterable<Span>[],
+    toHit: (count: number) => Hit,
+    isRedacting: boolean,
+    mark = (span: Span) => span,
+  ) {
     this.isRedacting = isRedacting
+    this.mark = mark
     this.#toHit = toHit
     this.#lists = lists.map((list) => {
       const iterator = list[Symbol.iterator]()
@@ -76,11 +83,13 @@ export class MatchStream<Hit> {
     const spans = this.#open
     this.#open = []
     for (const filter of this.#filters)
-      for (const span of filter.take(end)) if (filter.isRedacting) spans.push(span)
+      for (const span of filter.take(end)) if (filter.isRedacting) spans.push(filter.mark(span))
     return mergeSpans(spans).map((span) => {
       if (span.end <= end) return span
-      this.#open.push({ ...span, start: end, label: '' })
-      return { ...span, end }
+      // What is replaced in two sections cannot be restored as one value.
+      const { isReversible: _, ...whole } = span
+      this.#open.push({ ...whole, start: end, label: '' })
+      return { ...whole, end }
     })
   }
 

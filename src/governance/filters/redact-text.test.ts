@@ -107,3 +107,53 @@ function countObjects(): number {
 function byRule(a: { rule: string }, b: { rule: string }): number {
   return a.rule < b.rule ? -1 : 1
 }
+
+describe('the values of reversible matches', () => {
+  const reversible = { ...traits, reversible: true }
+  const findValues = (set: FilterSet, text: string) => {
+    const found: [string | undefined, string][] = []
+    findEdits(set, text, place, (edits) => {
+      for (const { value, label } of edits) found.push([value, label])
+    })
+    return found
+  }
+  const emails = new FilterSet({ builtins: [{ slug: 'email', ...reversible }], customs: [] })
+
+  test('are the matches of a text, and of a long one that is read in sections', () => {
+    const addresses = Array.from({ length: 3000 }, (_, at) => `ada${at}@example.com`)
+    const expected = addresses.map((address): [string, string] => [address, '[EMAIL]'])
+    expect(findValues(emails, addresses.slice(0, 3).join(' '))).toEqual(expected.slice(0, 3))
+    expect(findValues(emails, addresses.join(` ${prose}`))).toEqual(expected)
+  })
+
+  test('of JSON are without its escapes', () => {
+    const set = new FilterSet({
+      builtins: [],
+      customs: [
+        { pattern: 'say "[a-z]+"', label: '[A "quoted" label]', ...reversible },
+        { pattern: '[0-9]{7}', label: '[NUMBER]', ...reversible },
+      ],
+    })
+    const text = JSON.stringify({ a: 'I say "yes"\n', b: 1234567 })
+    const found = findValues(set, text).filter(([value]) => value !== undefined)
+    expect(found).toEqual([
+      ['say "yes"', '[A \\"quoted\\" label]'],
+      ['1234567', '[NUMBER]'],
+    ])
+  })
+
+  test('are unknown for a match of several strings, and for one that overlaps another that is not reversible', () => {
+    const both = { pattern: 'Ada[^z]*Lovelace', label: '[NAME]', ...reversible }
+    const several = new FilterSet({ builtins: [], customs: [both] })
+    const names = JSON.stringify({ first: 'Ada', last: 'Lovelace' })
+    expect(findValues(several, names).flatMap(([value]) => value ?? [])).toEqual([])
+    for (const pattern of ['Ada', 'Ada Lovelace', 'Dr. Ada', 'Lovelace et al']) {
+      const mixed = new FilterSet({ builtins: [], customs: [both, { pattern, label: '[X]', ...traits }] })
+      expect(findValues(mixed, 'Dr. Ada Lovelace et al').map(([value]) => value)).toEqual([undefined])
+    }
+    const long = new FilterSet({ builtins: [], customs: [{ ...both, pattern: 'begin[^;]*;' }] })
+    const sections = findValues(long, `${prose.repeat(400)} begin ${prose.repeat(2000)};`)
+    expect(sections.flatMap(([value]) => value ?? [])).toEqual([])
+    expect(sections[0]?.[1]).toBe('[NAME]')
+  })
+})

@@ -1,4 +1,4 @@
-import { applyTextEdits, type Edit, readJsonText } from '../../formats/call/json-text.ts'
+import { applyTextEdits, type Edit, readJsonText, unescapeJson } from '../../formats/call/json-text.ts'
 import type { TextPlace } from '../../formats/call/texts.ts'
 import { mergeSpans, type Span } from './detector.ts'
 import type { FilterHit, FilterSet } from './filter-set.ts'
@@ -22,18 +22,28 @@ export function redactText(filters: FilterSet, text: string, place: TextPlace): 
   return { hits, text: redacted.take() }
 }
 
+/** An edit with the value that it replaces, if a placeholder may. */
+export interface FoundEdit extends Edit {
+  value?: string
+}
+
 /** Passes what to replace in a text on in order, section by section, and returns what was found. */
 export function findEdits(
   filters: FilterSet,
   text: string,
   place: TextPlace,
-  pass: (edits: readonly Edit[]) => void,
+  pass: (edits: readonly FoundEdit[]) => void,
 ): FilterHit[] {
   const json = readJsonText(text)
   const editor = json?.openEditor()
   const passTranslated = (edits: readonly Edit[]) => {
     const translated = editor?.translate(edits) ?? edits
-    if (translated.length > 0) pass(translated)
+    if (translated.length > 0) pass(translated.map(addValue))
+  }
+  const addValue = (edit: Edit): FoundEdit => {
+    if (!edit.isReversible) return edit
+    const replaced = text.slice(edit.start, edit.end)
+    return { ...edit, value: json ? unescapeJson(replaced) : replaced }
   }
   const readable = json?.readable ?? text
   const hits =

@@ -8,6 +8,8 @@ export interface RuleTraits {
   isEnforced: boolean
   /** The guardrails it comes from. */
   layers: readonly string[]
+  /** Whether matches in a prompt are restored in its reply. */
+  reversible?: boolean
 }
 
 /** A filter as policies define it. */

@@ -1,11 +1,10 @@
-import type { Edit } from '../../formats/call/json-text.ts'
 import type { PlacedText } from '../../formats/call/texts.ts'
 import { type ReceiveText, WorkerThread } from '../../platform/concurrency/worker-thread.ts'
 import { unavailableError } from '../../platform/errors/gateway-error.ts'
 import { estimateProgramSize } from '../../platform/text/pattern.ts'
 import { type FilterHit, type FilterResult, FilterSet } from './filter-set.ts'
 import { FilterSetCache } from './filter-set-cache.ts'
-import { findEdits, type RedactedText, redactText } from './redact-text.ts'
+import { type FoundEdit, findEdits, type RedactedText, redactText } from './redact-text.ts'
 import type { FilterRules } from './rules.ts'
 import { type ScannedText, scanText } from './scan-text.ts'
 import type { ScanMode, ScanRequest } from './scan-worker.ts'
@@ -84,16 +83,22 @@ export class ContentScanner {
     return texts.map(({ text, place }) => redactText(filters, text, place))
   }
 
-  /** Finds hits, like `redact`, and passes on the replacements instead of the text: in order, section by section. */
+  /**
+   * Finds hits, like `redact`, and passes on the replacements in each text instead of the text: in order, section by
+   * section.
+   */
   async findEdits(
     ruleSet: RuleSet,
-    text: PlacedText,
-    pass: (edits: readonly Edit[]) => void,
-  ): Promise<FilterHit[]> {
-    const receive: ReceiveText = (_, edits) => pass(JSON.parse(edits) as Edit[])
-    const scanning = this.#scanOffThread({ ...ruleSet, texts: [text], mode: 'edits', receive })
-    if (scanning) return ((await scanning) as FilterHit[][])[0] ?? []
-    return findEdits(this.#compile(ruleSet), text.text, text.place, pass)
+    texts: readonly PlacedText[],
+    pass: (index: number, edits: readonly FoundEdit[]) => void,
+  ): Promise<FilterHit[][]> {
+    const receive: ReceiveText = (index, edits) => pass(Number(index), JSON.parse(edits) as FoundEdit[])
+    const scanning = this.#scanOffThread({ ...ruleSet, texts, mode: 'edits', receive })
+    if (scanning) return (await scanning) as FilterHit[][]
+    const filters = this.#compile(ruleSet)
+    return texts.map(({ text, place }, index) =>
+      findEdits(filters, text, place, (edits) => pass(index, edits)),
+    )
   }
 
   /** Null for what is scanned at once. */

@@ -39,6 +39,8 @@ export interface ContentRules {
   labels: RuleSet | null
   /** The rules against content that filters cannot read; null if it is allowed. */
   unscannable: { isEnforced: boolean; layers: Layer[] } | null
+  /** Whether values of a prompt are restored in its reply. */
+  isReversible: boolean
   moderation: (EffectiveModeration & { isEnforced: boolean })[]
 }
 
@@ -55,8 +57,11 @@ export function buildContentRules(
     ...policy.moderation.map((rule) => ({ ...rule, isEnforced: true })),
     ...(policy.dry_run?.moderation ?? []).map((rule) => ({ ...rule, isEnforced: false })),
   ]
+  const isReversible = [...inputRules.builtins, ...inputRules.customs].some(
+    (rule) => rule.reversible && rule.isEnforced,
+  )
   if (!input && !output && !unscannable && moderation.length === 0) return null
-  return { input, output, labels: buildLabelRules(inputRules), unscannable, moderation }
+  return { input, output, labels: buildLabelRules(inputRules), unscannable, isReversible, moderation }
 }
 
 function isStrict({ action, isEnforced }: BuiltinRule | CustomRule): boolean {
@@ -64,7 +69,11 @@ function isStrict({ action, isEnforced }: BuiltinRule | CustomRule): boolean {
 }
 
 function buildLabelRules({ builtins, customs, ...rest }: FilterRules): RuleSet | null {
-  const redact = <R extends BuiltinRule | CustomRule>(rule: R): R => ({ ...rule, action: 'redact' })
+  const redact = <R extends BuiltinRule | CustomRule>(rule: R): R => ({
+    ...rule,
+    action: 'redact',
+    reversible: false,
+  })
   return buildRuleSet({
     ...rest,
     builtins: builtins.filter(isStrict).map(redact),
@@ -122,16 +131,21 @@ function listRules(
   return {
     builtins: content_filter_builtins
       .filter(isOfSide)
-      .map(({ slug, action, scan_scope, threshold, sources }) => ({
+      .map(({ slug, action, scan_scope, threshold, reversible, sources }) => ({
         slug,
         action,
         // It selects messages of a prompt.
         ...(scan_scope && direction === 'input' && { scan_scope }),
         ...(threshold !== undefined && { threshold }),
+        ...(reversible && { reversible }),
         ...traits(sources),
       })),
-    customs: content_filters
-      .filter(isOfSide)
-      .map(({ pattern, action, label, sources }) => ({ pattern, action, label, ...traits(sources) })),
+    customs: content_filters.filter(isOfSide).map(({ pattern, action, label, reversible, sources }) => ({
+      pattern,
+      action,
+      label,
+      ...(reversible && { reversible }),
+      ...traits(sources),
+    })),
   }
 }

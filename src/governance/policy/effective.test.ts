@@ -189,6 +189,33 @@ describe('the effective policy', () => {
     ])
   })
 
+  test('values are restored only if every layer that redacts them says so, and only those of prompts', () => {
+    const redact = (more: object) =>
+      guardrail({
+        content_filter_builtins: [{ slug: 'email', action: 'redact', ...more }],
+        content_filters: [{ pattern: 'x', action: 'redact', label: null, ...more }],
+      })
+    const combine = (layers: Layers) => {
+      const policy = computeEffectivePolicy(layers)
+      const filters = [...policy.content_filter_builtins, ...policy.content_filters]
+      const rules = buildContentRules(policy, [])
+      expect(rules?.isReversible).toBe(filters.some(({ reversible }) => reversible))
+      // What no provider receives is never restored.
+      expect(rules?.labels?.rules.builtins.some(({ reversible }) => reversible)).toBe(false)
+      return filters.map(({ scope, reversible = false }) => `${scope} ${reversible}`)
+    }
+    const reversible = redact({ reversible: true })
+    const flag = guardrail({ content_filter_builtins: [{ slug: 'email', action: 'flag' }] })
+    expect(combine({ workspace: reversible, key: flag })).toEqual(['input true', 'input true'])
+    expect(combine({ workspace: reversible, key: reversible })).toEqual(['input true', 'input true'])
+    expect(combine({ workspace: reversible, key: redact({}) })).toEqual(['input false', 'input false'])
+    expect(combine({ workspace: redact({}), key: reversible })).toEqual(['input false', 'input false'])
+    expect(combine({ key: redact({ reversible: true, scope: 'both' }) })).toEqual([
+      ...['input true', 'output false'],
+      ...['input true', 'output false'],
+    ])
+  })
+
   test('filters of both sides apply to each side, and each side has its own strictest action', () => {
     const { content_filter_builtins } = computeEffectivePolicy({
       workspace: guardrail({ content_filter_builtins: [{ slug: 'email', action: 'flag', scope: 'both' }] }),

@@ -201,6 +201,7 @@ function mergeBuiltins(lists: LayerValues<BuiltinFilter[]>): EffectiveBuiltin[] 
       scope: side,
       ...(scope && { scan_scope: scope }),
       ...(threshold !== undefined && { threshold }),
+      ...reversibleOf(group),
       sources: group.sources,
     }
   })
@@ -213,12 +214,13 @@ function findLowestThreshold(slug: DetectorSlug, rules: LayerValues<BuiltinFilte
 }
 
 function mergeFilters(lists: LayerValues<CustomFilter[]>): EffectiveFilter[] {
-  return groupFilters(lists, (filter) => filter.pattern).map(({ strictest, sources }) => ({
-    pattern: strictest.pattern,
-    scope: strictest.scope,
-    action: strictest.action,
-    label: strictest.label,
-    sources,
+  return groupFilters(lists, (filter) => filter.pattern).map((group) => ({
+    pattern: group.strictest.pattern,
+    scope: group.strictest.scope,
+    action: group.strictest.action,
+    label: group.strictest.label,
+    ...reversibleOf(group),
+    sources: group.sources,
   }))
 }
 
@@ -226,6 +228,16 @@ interface FilterGroup<F> {
   strictest: F & { scope: FilterDirection }
   all: LayerValues<F>
   sources: FilterSource[]
+}
+
+/** Values of a prompt are restored only if every layer that redacts them says so. Replies have nothing to restore. */
+function reversibleOf({
+  strictest,
+  all,
+}: Pick<FilterGroup<BuiltinFilter | CustomFilter>, 'strictest' | 'all'>): { reversible?: true } {
+  if (strictest.action !== 'redact' || strictest.scope !== 'input') return {}
+  const redacting = all.filter(({ value }) => value.action === 'redact')
+  return redacting.every(({ value }) => value.reversible) ? { reversible: true } : {}
 }
 
 /** Filters of one side that find the same. */

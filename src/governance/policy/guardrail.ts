@@ -32,6 +32,8 @@ export interface BuiltinFilter {
   scope?: FilterScope
   /** The score from which a text counts as a prompt injection; undefined for the default. */
   threshold?: number
+  /** Whether matches in a prompt are restored in its reply. */
+  reversible?: boolean
 }
 
 export interface CustomFilter {
@@ -39,6 +41,7 @@ export interface CustomFilter {
   action: FilterAction
   label: string | null
   scope?: FilterScope
+  reversible?: boolean
 }
 
 /** A model classifies the prompt. */

@@ -47,17 +47,22 @@ export async function guardAddedTools<T extends Tool>(
   return (guarded.tools ?? tools) as T[]
 }
 
-type GuardedRequest = Pick<InferenceRequest, 'keyContext' | 'caller' | 'hits'>
+type GuardedRequest = Pick<InferenceRequest, 'keyContext' | 'caller' | 'hits' | 'placeholders'>
 
 async function guardAdded(
   gateway: Gateway,
-  { keyContext, caller, hits }: GuardedRequest,
+  { keyContext, caller, hits, placeholders }: GuardedRequest,
   content: Pick<ModelCall, 'messages' | 'tools'>,
 ): Promise<Pick<ModelCall, 'messages' | 'tools'>> {
   const rules = keyContext.contentRules
   if (!rules || !hits) return content
   const added = { ...content, stream: false, unknown: [] }
-  const inspected = await inspectCall(gateway, { call: added, owner: caller.organizationId, rules })
+  const inspected = await inspectCall(gateway, {
+    call: added,
+    owner: caller.organizationId,
+    rules,
+    placeholders,
+  })
   hits.push(...inspected.hits)
   const error = findBlock(inspected.hits)
   if (error) throw error

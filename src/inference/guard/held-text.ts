@@ -4,6 +4,8 @@ import type { FilterHit, FilterResult } from '../../governance/filters/filter-se
 import { findCertainEnd, isQuiet, type Reach } from '../../governance/filters/reach.ts'
 import { type RedactedText, selectHits } from '../../governance/filters/redact-text.ts'
 import { findContext } from '../../governance/filters/text-context.ts'
+import { EditOffsets } from './edit-offsets.ts'
+import type { EditedText } from './part-filter.ts'
 
 export interface TextFilter {
   reach: Reach
@@ -14,11 +16,6 @@ export interface TextFilter {
   report(hits: FilterHit[]): void
 }
 
-interface PlacedEdit extends Edit {
-  /** Characters that the edits before it add to the text. */
-  growth: number
-}
-
 /** A text is scanned again when so much was added, and at least half of what was scanned before: linear overall. */
 const minGrowth = 256
 /** Characters that may be scanned earlier than that, for each that arrives and altogether. */
@@ -26,14 +23,12 @@ const earlyScanRate = 4
 const maxEarlyScan = 8192
 /** A long text is scanned in sections, so that the memory of its matches is that of a section. */
 const sectionLength = 64 * 1024
-/** Edits that are recorded; after more of them, the places of citations are unknown. */
-const maxRecordedEdits = 100_000
 
 /**
  * A text of a reply on its way through the filters. It is held back until nothing that follows can change a match in
  * it; a JSON text, whose strings are edited without their escapes, until its end.
  */
-export class HeldText {
+export class HeldText implements EditedText {
   readonly #filter: TextFilter
   /** Null if its patterns are not followed. */
   readonly #custom: CustomFlow | null
@@ -45,7 +40,7 @@ export class HeldText {
   #earlyScan = maxEarlyScan
   /** The length of the text before `#held`, as received. */
   #position = 0
-  readonly #edits: PlacedEdit[] = []
+  readonly #offsets = new EditOffsets()
   isChanged = false
 
   /** `isWhole`: the text is held back until its end in any case. */
@@ -96,9 +91,7 @@ export class HeldText {
 
   /** Maps the offset of a character to its offset after the edits; undefined if that is unknown. */
   mapOffset(offset: number): number | undefined {
-    if ((this.#isWhole && this.isChanged) || this.#edits.length >= maxRecordedEdits) return undefined
-    const last = this.#edits[countBefore(this.#edits, offset) - 1]
-    return last ? offset + last.growth + growthOf({ ...last, end: Math.min(last.end, offset) }) : offset
+    return this.#isWhole && this.isChanged ? undefined : this.#offsets.map(offset)
   }
 
   #shouldScan(): boolean {
@@ -134,19 +127,13 @@ export class HeldText {
   #release(text: string, end: number, edits: readonly Edit[]): string {
     const from = this.#context.length
     const shift = (by: number) => (edit: Edit) => ({ ...edit, start: edit.start + by, end: edit.end + by })
-    for (const edit of edits.map(shift(this.#position - from))) this.#recordEdit(edit)
+    for (const edit of edits.map(shift(this.#position - from))) this.#offsets.add(edit)
     this.isChanged ||= edits.length > 0
     this.#position += end - from
     this.#context = text.slice(findContext(text, end, edits), end)
     this.#held = text.slice(end)
     this.#scannedLength = this.#held.length
     return applyTextEdits(text.slice(from, end), edits.map(shift(-from)))
-  }
-
-  #recordEdit(edit: Edit): void {
-    if (this.#edits.length >= maxRecordedEdits) return
-    const last = this.#edits.at(-1)
-    this.#edits.push({ ...edit, growth: last ? last.growth + growthOf(last) : 0 })
   }
 
   async #scanWhole(): Promise<string> {
@@ -158,22 +145,6 @@ export class HeldText {
     this.isChanged ||= redacted !== null
     return redacted ?? text
   }
-}
-
-/** Computes the characters that an edit adds to the text. */
-function growthOf({ start, end, label }: Edit): number {
-  return label.length - (end - start)
-}
-
-/** The number of edits that begin before this place. */
-function countBefore(edits: readonly Edit[], offset: number): number {
-  let [low, high] = [0, edits.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((edits[middle]?.start ?? offset) < offset) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** Whether the text begins as JSON does; null until it has a character. */

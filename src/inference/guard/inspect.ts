@@ -7,6 +7,7 @@ import {
   replaceTexts,
 } from '../../formats/call/texts.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { Placeholders } from '../../governance/filters/placeholders.ts'
 import type { RuleSet } from '../../governance/filters/scanner.ts'
 import type { ContentRules, GuardrailHit } from '../../governance/policy/content-rules.ts'
 import { isRegionAllowed } from '../../governance/policy/guard.ts'
@@ -16,6 +17,7 @@ import { replaceLabels } from '../request/options.ts'
 import { readDocuments } from './documents.ts'
 import { describeRule } from './dry-run.ts'
 import { redactLabels } from './labels.ts'
+import { redactReversibly } from './reversible.ts'
 
 /** Finds what the guardrails say about a request, and redacts it. Nothing is refused or stored. */
 export async function inspectRequest(
@@ -34,10 +36,12 @@ async function inspectText(
   rules: ContentRules,
 ): Promise<void> {
   const { content, format, caller } = request
+  if (rules.isReversible) request.placeholders = new Placeholders()
   const { call, hits } = await inspectCall(gateway, {
     call: content.call,
     owner: caller.organizationId,
     rules,
+    placeholders: request.placeholders,
     otherTexts: collectUnknown(content),
   })
   request.hits = [...(request.hits ?? []), ...hits]
@@ -62,6 +66,8 @@ interface InspectedCall {
   /** The organization that sent it. */
   owner: string
   rules: ContentRules
+  /** For the matches of reversible filters; null if there are none. */
+  placeholders: Placeholders | null
   /** Texts besides those of the call. */
   otherTexts?: readonly PlacedText[]
 }
@@ -69,7 +75,7 @@ interface InspectedCall {
 /** Finds the matches of the rules in a call, and redacts it. */
 export async function inspectCall(
   gateway: Gateway,
-  { call, owner, rules, otherTexts = [] }: InspectedCall,
+  { call, owner, rules, placeholders, otherTexts = [] }: InspectedCall,
 ): Promise<{ call: ModelCall; hits: GuardrailHit[] }> {
   if (!rules.input && !rules.unscannable) return { call, hits: [] }
   const documents = await readDocuments(gateway, call, owner)
@@ -77,7 +83,8 @@ export async function inspectCall(
   const opaque = [...listOpaqueContent(readable), ...(documents?.incomplete ?? [])]
   const hits = listUnscannable(opaque, rules)
   if (!rules.input) return { call, hits }
-  const scanned = await scanTexts(gateway, rules.input, [...collectTexts(readable), ...otherTexts])
+  const texts = [...collectTexts(readable), ...otherTexts]
+  const scanned = await scanTexts(gateway, rules.input, texts, placeholders)
   const edited = replaceTexts(readable, scanned.texts)
   return {
     call: edited === readable ? call : (documents?.restore(edited) ?? edited),
@@ -92,13 +99,19 @@ function collectUnknown({ call, body }: RequestContent): PlacedText[] {
   return values.length === 0 ? [] : [{ text: JSON.stringify(values), place }]
 }
 
-/** Finds the matches of the filters, and redacts each text; null for a text that is unchanged. */
+/**
+ * Finds the matches of the filters, and redacts each text; null for a text that is unchanged. Without placeholders, a
+ * reversible filter redacts as others do.
+ */
 export async function scanTexts(
-  { scanner }: Gateway,
+  gateway: Gateway,
   filters: RuleSet,
   texts: readonly PlacedText[],
+  placeholders: Placeholders | null = null,
 ): Promise<{ hits: GuardrailHit[]; texts: (string | null)[] }> {
-  const results = await scanner.redact(filters, texts)
+  const results = placeholders
+    ? await redactReversibly(gateway, filters, texts, placeholders)
+    : await gateway.scanner.redact(filters, texts)
   return {
     hits: results.flatMap((result) => result.hits.map((hit) => ({ ...hit, direction: 'input' as const }))),
     texts: results.map(({ text }) => text),

@@ -34,7 +34,7 @@ export class MediaFilter {
 
   async redact(text: string): Promise<string> {
     this.observe(`${text}\n`)
-    return this.#filter ? this.#filter.redactText(text, 'text') : text
+    return this.#filter ? this.#filter.editText(text, 'text') : text
   }
 
   /** The pieces of a text that was counted before: a match may extend over several, and leaves its label in the first. */

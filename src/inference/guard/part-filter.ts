@@ -2,27 +2,37 @@ import type { PartDelta } from '../../formats/call/event.ts'
 import type { Citation, OutputPart } from '../../formats/call/part.ts'
 import type { TextPlace } from '../../formats/call/texts.ts'
 import type { ReplyFeature } from '../../formats/reply-losses.ts'
-import { HeldText, type TextFilter } from './held-text.ts'
+
+/** A text that is edited while it arrives. */
+export interface EditedText {
+  /** The text that can be released. */
+  add(text: string): Promise<string>
+  /** The rest of the text. */
+  end(): Promise<string>
+  /** Maps the offset of a character to its offset after the edits; undefined if that is unknown. */
+  mapOffset(offset: number): number | undefined
+  readonly isChanged: boolean
+}
 
 /** The functions of a reply filter that the filters of its parts call. */
 export interface PartFilterContext {
-  createTextFilter(part: TextPlace['part'], isFixed: boolean): TextFilter
-  /** The object with its strings redacted. */
-  redactJson<T extends object>(value: T, part: TextPlace['part']): Promise<T>
+  openText(content: OutputPart, field: TextField): EditedText
+  /** The object with its strings edited. */
+  editJson<T extends object>(value: T, part: TextPlace['part']): Promise<T>
   addLoss(feature: ReplyFeature): void
 }
 
-type TextField = 'text' | 'arguments' | 'summary' | 'transcript'
+export type TextField = 'text' | 'arguments' | 'summary' | 'transcript'
 
 interface OpenField {
   name: TextField
   section: number | undefined
-  text: HeldText
+  text: EditedText
 }
 
 /** The filters of one part of a reply, from its start to its end. */
 export class PartFilter {
-  readonly #kind: OutputPart['kind']
+  readonly #content: OutputPart
   readonly #context: PartFilterContext
   readonly #fields: OpenField[] = []
   readonly #citations: Citation[] = []
@@ -30,8 +40,8 @@ export class PartFilter {
   readonly #audio: string[] = []
   #signature: Pick<PartDelta, 'signature' | 'encrypted'> = {}
 
-  constructor(kind: OutputPart['kind'], context: PartFilterContext) {
-    this.#kind = kind
+  constructor(content: OutputPart, context: PartFilterContext) {
+    this.#content = content
     this.#context = context
   }
 
@@ -49,10 +59,10 @@ export class PartFilter {
       const text = delta[name]
       if (text !== undefined) deltas.push(...(await this.#addText(name, delta.section, text)))
     }
-    if (ended) deltas.push({ ended: await this.#context.redactJson(ended, 'tool-result') })
+    if (ended) deltas.push({ ended: await this.#context.editJson(ended, 'tool-result') })
     // A text in pieces cannot be filtered piece by piece: the item has all of it at the end.
     if (progress && typeof progress.delta !== 'string')
-      deltas.push({ progress: await this.#context.redactJson(progress, 'tool-result') })
+      deltas.push({ progress: await this.#context.editJson(progress, 'tool-result') })
     return deltas
   }
 
@@ -61,7 +71,7 @@ export class PartFilter {
     const deltas: PartDelta[] = []
     for (const field of this.#fields) deltas.push(...toDelta(field, await field.text.end()))
     for (const citation of this.#citations)
-      deltas.push({ citation: this.#moveCitation(await this.#context.redactJson(citation, 'text')) })
+      deltas.push({ citation: this.#moveCitation(await this.#context.editJson(citation, 'text')) })
     if (this.#audio.length > 0) deltas.push({ data: this.#audio.join('') })
     return [...deltas, ...this.#endSignature()]
   }
@@ -71,8 +81,7 @@ export class PartFilter {
     if (last && (section === undefined || section === last.section))
       return toDelta(last, await last.text.add(text))
     const ended = last ? toDelta(last, await last.text.end()) : []
-    const filter = this.#context.createTextFilter(placeOf[this.#kind] ?? 'text', this.#kind === 'audio')
-    const field = { name, section, text: new HeldText(filter, name === 'arguments') }
+    const field = { name, section, text: this.#context.openText(this.#content, name) }
     this.#fields.push(field)
     return [...ended, ...toDelta(field, await field.text.add(text))]
   }
@@ -103,7 +112,7 @@ export class PartFilter {
 
 const textFields: readonly TextField[] = ['text', 'arguments', 'summary', 'transcript']
 
-const placeOf: Partial<Record<OutputPart['kind'], TextPlace['part']>> = {
+export const placeOf: Partial<Record<OutputPart['kind'], TextPlace['part']>> = {
   reasoning: 'reasoning',
   'tool-call': 'tool-call',
 }

@@ -23,16 +23,19 @@ export function createPipeline(
     replyTransforms: readonly (() => ReplyTransform)[]
     replyFilters: readonly (() => ReplyTransform)[]
     replyObservers: readonly (() => ReplyObserver)[]
+    restoreReply: (() => ReplyTransform) | null
   },
   transcript: ReplyObserver | null,
 ): ReplyPipeline {
-  const { replyTransforms, replyFilters, replyObservers } = stages
-  const hasStages = transcript || replyTransforms.length + replyFilters.length + replyObservers.length > 0
+  const { replyTransforms, replyFilters, replyObservers, restoreReply } = stages
+  const hasStages =
+    transcript || restoreReply || replyTransforms.length + replyFilters.length + replyObservers.length > 0
   if (!hasStages) return noStages
   const observers = replyObservers.map((create) => create())
   return new ReplyPipeline(
     [...replyTransforms, ...replyFilters].map((create) => create()),
     transcript ? [transcript, ...observers] : observers,
+    restoreReply?.(),
   )
 }
 
@@ -40,20 +43,28 @@ export function createPipeline(
 export class ReplyPipeline {
   readonly #transforms: readonly ReplyTransform[]
   readonly #observers: readonly ReplyObserver[]
+  readonly #last: ReplyTransform | undefined
   readonly hasTransforms: boolean
   readonly hasObservers: boolean
   #isEnded = false
-  #last: Promise<ReplyEvent[]> = Promise.resolve([])
+  #processing: Promise<ReplyEvent[]> = Promise.resolve([])
 
-  constructor(transforms: readonly ReplyTransform[], observers: readonly ReplyObserver[]) {
+  /** `last`: a transform for the client alone: observers do not see its changes. */
+  constructor(
+    transforms: readonly ReplyTransform[],
+    observers: readonly ReplyObserver[],
+    last?: ReplyTransform,
+  ) {
     this.#transforms = transforms
     this.#observers = observers
-    this.hasTransforms = transforms.length > 0
+    this.#last = last
+    this.hasTransforms = transforms.length > 0 || last !== undefined
     this.hasObservers = observers.length > 0
   }
 
   get losses(): ReplyFeature[] {
-    return this.#transforms.flatMap(({ losses }) => [...(losses ?? [])])
+    const transforms = this.#last ? [...this.#transforms, this.#last] : this.#transforms
+    return transforms.flatMap(({ losses }) => [...(losses ?? [])])
   }
 
   /** A promise only if there are transforms. */
@@ -77,14 +88,15 @@ export class ReplyPipeline {
 
   /** Events are transformed one after the other; after an error there are no more. */
   #enqueue(work: () => Promise<ReplyEvent[]>): Promise<ReplyEvent[]> {
-    this.#last = this.#last.then(work)
-    return this.#last
+    this.#processing = this.#processing.then(work)
+    return this.#processing
   }
 
   async #end(): Promise<ReplyEvent[]> {
     const events: ReplyEvent[] = []
     for (const [index, transform] of this.#transforms.entries())
       events.push(...(await this.#process(index + 1, await transform.end())))
+    if (this.#last) events.push(...(await this.#last.end()))
     return events
   }
 
@@ -96,7 +108,10 @@ export class ReplyPipeline {
       processed = next
     }
     this.observe(processed)
-    return processed
+    if (!this.#last) return processed
+    const changed: ReplyEvent[] = []
+    for (const event of processed) changed.push(...(await this.#last.transform(event)))
+    return changed
   }
 }
 

@@ -7,6 +7,7 @@ import type { RequestSize } from '../../formats/call/size.ts'
 import type { DataRegion, Priority, TaskName } from '../../formats/vocabulary.ts'
 import type { ClientCodec, ReplySummary } from '../../formats/wire-format.ts'
 import type { KeyContext } from '../../gateway/account-cache.ts'
+import type { Placeholders } from '../../governance/filters/placeholders.ts'
 import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
 import type { Amounts } from '../../ledger/amounts.ts'
 import type { Charge } from '../../ledger/charge.ts'
@@ -173,6 +174,8 @@ export interface RequestState {
   isGuarded: true
   /** Matches of the guardrails so far; null if there are no rules to apply. */
   hits: GuardrailHit[] | null
+  /** The values that its prompt has placeholders for; null if no filter is reversible. */
+  placeholders: Placeholders | null
   /** Adds the matches that are found only in a reply that has ended. */
   completeHits: (() => Promise<void>) | null
   /** Plugins and server tools; null if there are none. */
@@ -186,6 +189,8 @@ export interface RequestState {
   /** Transforms that come last, after all of `replyTransforms`, whatever those add to the reply. */
   replyFilters: readonly (() => ReplyTransform)[]
   replyObservers: readonly (() => ReplyObserver)[]
+  /** Creates the transform that restores values for the client alone, behind observers; null if there are none. */
+  restoreReply: (() => ReplyTransform) | null
   /** HTTP headers added to those of the reply. */
   replyHeaders: Readonly<Record<string, string>>
 

@@ -60,6 +60,15 @@ interface Parsed<F extends RequestFormat, C extends MeasuredContent> {
   presetId: string | null
 }
 
+/** Before the guardrails are applied. */
+const unguarded = {
+  isGuarded: false,
+  hits: null,
+  placeholders: null,
+  completeHits: null,
+  restoreReply: null,
+}
+
 const noAttempt = {
   span: null,
   replySpan: null,
@@ -114,9 +123,7 @@ export function createState<F extends RequestFormat, C extends MeasuredContent>(
     onAdmitted: incoming.onAdmitted ?? null,
     store: incoming.store ?? null,
     onSettled: incoming.onSettled ?? none,
-    isGuarded: false,
-    hits: null,
-    completeHits: null,
+    ...unguarded,
     work: resolveWork(content.body, options.models, keyContext, incoming.isNested ?? false),
     funds: null,
     isRateCounted: false,

@@ -6,6 +6,7 @@ import { inspectRequest } from '../guard/inspect.ts'
 import { MediaFilter } from '../guard/media-filter.ts'
 import { ReplyFilter } from '../guard/reply-filter.ts'
 import { ReplyInspector } from '../guard/reply-inspector.ts'
+import { restoreReply } from '../guard/reversible.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { InferenceRequest, Unguarded } from '../request/inference-request.ts'
 import { inspectMedia } from './inspect-media.ts'
@@ -34,6 +35,7 @@ async function filterAndModerate(
   const request = await filterRequest(gateway, parsed)
   await moderate(gateway, request)
   filterReply(gateway, request)
+  restoreReply(request)
   return request
 }
 

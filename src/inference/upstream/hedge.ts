@@ -39,8 +39,9 @@ export interface HedgeResult<R> {
 
 /** Whether a request can be sent twice: nothing but its two attempts depends on which of them wins. */
 export function isHedgeable<Q extends Routed>(request: Q): request is Q & Admitted {
-  const { hold, work, funds, isNested, replyFilters, replyObservers, completeHits } = request
+  const { hold, work, funds, isNested, replyFilters, replyObservers, restoreReply, completeHits } = request
   if (hold === null || work !== null || funds !== null || isNested) return false
+  if (restoreReply !== null) return false
   return replyFilters.length === 0 && replyObservers.length === 0 && completeHits === null
 }
 

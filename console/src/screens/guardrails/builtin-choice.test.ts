@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { findBuiltin, setBuiltin, setScanScope } from './builtin-choice.ts'
+import { findBuiltin, setBuiltin, setReversible, setScanScope } from './builtin-choice.ts'
 import type { BuiltinFilter } from './draft.ts'
 
 test('prompts and replies are set one by one, and are one filter while they are equal', () => {
@@ -29,5 +29,24 @@ test('the messages that are read stay with the filter of prompts', () => {
   expect(setBuiltin(scoped, slug, 'output', 'flag')).toEqual([
     { slug, action: 'block', scan_scope: 'user_only' },
     { slug, action: 'flag', scope: 'output' },
+  ])
+})
+
+test('values are restored only where prompts are redacted', () => {
+  const filters: BuiltinFilter[] = [
+    { slug: 'email', action: 'redact' },
+    { slug: 'email', action: 'block', scope: 'output' },
+  ]
+  const reversible = setReversible(filters, 'email', true)
+  expect(reversible).toEqual([
+    { slug: 'email', action: 'redact', reversible: true },
+    { slug: 'email', action: 'block', scope: 'output' },
+  ])
+  const both = setBuiltin(reversible, 'email', 'output', 'redact')
+  expect(both).toEqual([{ slug: 'email', action: 'redact', scope: 'both', reversible: true }])
+  expect(setReversible(both, 'email', false)).toEqual([{ slug: 'email', action: 'redact', scope: 'both' }])
+  expect(setBuiltin(both, 'email', 'input', 'block')).toEqual([
+    { slug: 'email', action: 'block' },
+    { slug: 'email', action: 'redact', scope: 'output' },
   ])
 })

@@ -27,7 +27,9 @@ export function setBuiltin(
   const scan = before.input?.scan_scope
   const threshold = before.input?.threshold ?? before.output?.threshold
   const any = { slug, ...(threshold !== undefined && { threshold }) }
-  const prompts = { ...any, ...(scan && { scan_scope: scan }) }
+  // Values are restored only where they were redacted.
+  const isReversible = input === 'redact' && before.input?.reversible
+  const prompts = { ...any, ...(scan && { scan_scope: scan }), ...(isReversible && { reversible: true }) }
   const own: BuiltinFilter[] =
     input !== null && input === output
       ? [{ ...prompts, action: input, scope: 'both' }]
@@ -61,5 +63,14 @@ export function setThreshold(
     if (filter.slug !== slug) return filter
     const { threshold: _before, ...rest } = filter
     return threshold === null ? rest : { ...rest, threshold }
+  })
+}
+
+/** Sets whether what was redacted in prompts is restored in their replies. */
+export function setReversible(filters: BuiltinFilter[], slug: Slug, reversible: boolean): BuiltinFilter[] {
+  return filters.map((filter) => {
+    if (filter.slug !== slug || !reads(filter, 'input')) return filter
+    const { reversible: _, ...rest } = filter
+    return reversible ? { ...rest, reversible } : rest
   })
 }

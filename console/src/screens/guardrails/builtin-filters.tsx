@@ -1,4 +1,4 @@
-import { Fieldset, Group, NumberInput, Select, Text } from '@mantine/core'
+import { Checkbox, Fieldset, Group, NumberInput, Select, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
 import { type Column, DataTable } from '../../components/data-table.tsx'
@@ -8,6 +8,7 @@ import {
   type Side,
   type Slug,
   setBuiltin,
+  setReversible,
   setScanScope,
   setThreshold,
 } from './builtin-choice.ts'
@@ -64,8 +65,9 @@ export function BuiltinFilters({ filters, onChange }: BuiltinFiltersProps) {
   return (
     <Fieldset legend="Built-in filters">
       <Text size="sm" c="dimmed" mb="sm">
-        Flag reports a match, redact replaces it, block rejects the request. Detection rates are from public
-        test texts in English: use filters as one layer of protection.
+        Flag reports a match, redact replaces it, block rejects the request. With Restore in replies, models
+        receive placeholders, and clients the original values. Detection rates are from public test texts in
+        English: use filters as one layer of protection.
       </Text>
       <DataTable
         rows={builtins}
@@ -80,7 +82,11 @@ export function BuiltinFilters({ filters, onChange }: BuiltinFiltersProps) {
                 <Text size="xs" c="dimmed">
                   {describeAccuracy(measured.data?.data.find((filter) => filter.slug === slug))}
                 </Text>
-                {slug === scopedSlug && <InjectionSettings filters={filters} onChange={onChange} />}
+                {slug === scopedSlug ? (
+                  <InjectionSettings filters={filters} onChange={onChange} />
+                ) : (
+                  <Reversible filters={filters} onChange={onChange} slug={slug} label={label} />
+                )}
               </>
             ),
           },
@@ -89,6 +95,26 @@ export function BuiltinFilters({ filters, onChange }: BuiltinFiltersProps) {
         ]}
       />
     </Fieldset>
+  )
+}
+
+function Reversible({
+  filters,
+  onChange,
+  slug,
+  label,
+}: BuiltinFiltersProps & Pick<Builtin, 'slug' | 'label'>) {
+  const filter = findBuiltin(filters, slug, 'input')
+  if (filter?.action !== 'redact') return null
+  return (
+    <Checkbox
+      size="xs"
+      mt={4}
+      label="Restore in replies"
+      aria-label={`Restore in replies: ${label}`}
+      checked={filter.reversible ?? false}
+      onChange={(event) => onChange(setReversible(filters, slug, event.currentTarget.checked))}
+    />
   )
 }
 

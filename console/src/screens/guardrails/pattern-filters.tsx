@@ -1,4 +1,4 @@
-import { Button, Fieldset, Group, Select, Stack, TextInput } from '@mantine/core'
+import { Button, Checkbox, Fieldset, Group, Select, Stack, TextInput } from '@mantine/core'
 import type { CustomFilter } from './draft.ts'
 import { filterActions, readAction } from './filter-action.ts'
 
@@ -16,7 +16,7 @@ interface PatternFiltersProps {
 /** Regular expressions, and what to do with what they match. */
 export function PatternFilters({ filters, onChange }: PatternFiltersProps) {
   const set = (index: number, more: Partial<CustomFilter>) =>
-    onChange(filters.map((filter, at) => (at === index ? { ...filter, ...more } : filter)))
+    onChange(filters.map((filter, at) => (at === index ? keepValid({ ...filter, ...more }) : filter)))
   return (
     <Fieldset legend="Custom patterns">
       <Stack gap="sm">
@@ -57,6 +57,15 @@ export function PatternFilters({ filters, onChange }: PatternFiltersProps) {
                 set(index, { scope: scopes.find((scope) => scope.value === value)?.value ?? 'input' })
               }
             />
+            {canRestore(filter) && (
+              <Checkbox
+                label="Restore in replies"
+                aria-label={`Restore in replies: pattern ${index + 1}`}
+                mb={8}
+                checked={filter.reversible ?? false}
+                onChange={(event) => set(index, { reversible: event.currentTarget.checked })}
+              />
+            )}
             <Button
               variant="default"
               aria-label={`Remove pattern ${index + 1}`}
@@ -78,4 +87,14 @@ export function PatternFilters({ filters, onChange }: PatternFiltersProps) {
       </Stack>
     </Fieldset>
   )
+}
+
+/** Whether the values that it matches can be restored: they must be redacted, in prompts. */
+function canRestore({ action, scope }: CustomFilter): boolean {
+  return action === 'redact' && scope !== 'output'
+}
+
+function keepValid(filter: CustomFilter): CustomFilter {
+  const { reversible, ...rest } = filter
+  return reversible && canRestore(filter) ? filter : rest
 }

@@ -44,14 +44,14 @@ function describeLists(policy: KeyPolicy): PolicyLine[] {
 
 function describeFilters(policy: KeyPolicy): PolicyLine[] {
   return [
-    ...policy.content_filter_builtins.map(({ label, action, scope, sources }) => ({
+    ...policy.content_filter_builtins.map(({ label, action, scope, reversible, sources }) => ({
       rule: `Filter of the ${scope}: ${label}`,
-      value: action,
+      value: reversible ? `${action}, restored in replies` : action,
       layers: sources.map(({ layer }) => layer),
     })),
-    ...policy.content_filters.map(({ label, pattern, action, scope, sources }) => ({
+    ...policy.content_filters.map(({ label, pattern, action, scope, reversible, sources }) => ({
       rule: `Filter of the ${scope}: ${label ?? pattern}`,
-      value: action,
+      value: reversible ? `${action}, restored in replies` : action,
       layers: sources.map(({ layer }) => layer),
     })),
     ...policy.moderation.map(({ layer, action, model }) => ({

@@ -1,9 +1,22 @@
 import { z } from 'zod'
 import { directionsOf } from '../../../governance/policy/effective.ts'
-import { type BuiltinFilter, type CustomFilter, scopedBuiltin } from '../../../governance/policy/guardrail.ts'
+import {
+  type BuiltinFilter,
+  type CustomFilter,
+  type FilterAction,
+  type FilterScope,
+  scopedBuiltin,
+} from '../../../governance/policy/guardrail.ts'
 import { estimateProgramSize, PatternBudget } from '../../../platform/text/pattern.ts'
 import { ifThen } from '../../../platform/validation/schema-rules.ts'
-import { builtinSlug, filterAction, filterScope, injectionThreshold, scanScope } from './record.ts'
+import {
+  builtinSlug,
+  filterAction,
+  filterScope,
+  injectionThreshold,
+  reversible,
+  scanScope,
+} from './record.ts'
 
 const maxLabelLength = 100
 const maxFilters = 100
@@ -17,6 +30,23 @@ const maxPatternSize = 110_000
 /** Limit for the patterns of replies together, which run on every piece of a stream. */
 const maxReplyPatternSize = 2000
 
+interface ReversibleFilter {
+  action: FilterAction
+  scope?: FilterScope | undefined
+  reversible?: boolean | undefined
+}
+
+/** What a reversible filter requires, as a refinement. */
+const isRedacting = ({ action, reversible }: ReversibleFilter) => !reversible || action === 'redact'
+const readsPrompts = ({ scope, reversible }: ReversibleFilter) => !reversible || scope !== 'output'
+const redactingProblem = { path: ['reversible'], error: 'requires the action redact' }
+const promptsProblem = {
+  path: ['reversible'],
+  error: 'restores values of prompts: it cannot be combined with the scope output',
+}
+const ifReversible = { required: ['reversible'], properties: { reversible: { const: true } } }
+const redactsPrompts = { action: { const: 'redact' }, scope: { not: { const: 'output' } } }
+
 const builtinInput = z
   .strictObject({
     slug: builtinSlug,
@@ -26,6 +56,7 @@ const builtinInput = z
       .describe(`Only for ${scopedBuiltin}, for prompts. Defaults to all_messages.`),
     scope: filterScope.optional(),
     threshold: injectionThreshold.optional(),
+    reversible: reversible.optional(),
     label: z.string().max(maxLabelLength).optional().meta({ deprecated: true, description: 'Ignored.' }),
   })
   .refine(({ slug, scan_scope }) => scan_scope === undefined || slug === scopedBuiltin, {
@@ -40,6 +71,12 @@ const builtinInput = z
     path: ['scan_scope'],
     error: 'selects messages of prompts: it cannot be combined with the scope output',
   })
+  .refine(isRedacting, redactingProblem)
+  .refine(readsPrompts, promptsProblem)
+  .refine(({ slug, reversible }) => !reversible || slug !== scopedBuiltin, {
+    path: ['reversible'],
+    error: `is not for ${scopedBuiltin}`,
+  })
   .meta({
     override: {
       allOf: [
@@ -48,10 +85,11 @@ const builtinInput = z
           { properties: { slug: { const: scopedBuiltin }, scope: { not: { const: 'output' } } } },
         ),
         ifThen({ required: ['threshold'] }, { properties: { slug: { const: scopedBuiltin } } }),
+        ifThen(ifReversible, { properties: { ...redactsPrompts, slug: { not: { const: scopedBuiltin } } } }),
       ],
     },
   })
-  .transform(({ slug, action, scan_scope = 'all_messages', scope, threshold }): BuiltinFilter => {
+  .transform(({ slug, action, scan_scope = 'all_messages', scope, threshold, reversible }): BuiltinFilter => {
     const isScoped = slug === scopedBuiltin && scope !== 'output'
     return {
       slug,
@@ -59,6 +97,7 @@ const builtinInput = z
       ...(isScoped && { scan_scope }),
       ...(scope && { scope }),
       ...(threshold !== undefined && { threshold }),
+      ...(reversible && { reversible }),
     }
   })
 
@@ -88,13 +127,18 @@ const customInput = z
     action: filterAction,
     label: z.string().max(maxLabelLength).nullish().describe('The text that replaces a match.'),
     scope: filterScope.optional(),
+    reversible: reversible.optional(),
   })
+  .refine(isRedacting, redactingProblem)
+  .refine(readsPrompts, promptsProblem)
+  .meta({ override: ifThen(ifReversible, { properties: redactsPrompts }) })
   .transform(
-    ({ pattern, action, label = null, scope }): CustomFilter => ({
+    ({ pattern, action, label = null, scope, reversible }): CustomFilter => ({
       pattern,
       action,
       label,
       ...(scope && { scope }),
+      ...(reversible && { reversible }),
     }),
   )
 

@@ -26,6 +26,7 @@ import {
   filterAction,
   injectionThreshold,
   resetInterval,
+  reversible,
   scanScope,
   unscannableAction,
 } from './record.ts'
@@ -82,6 +83,7 @@ const ruleFields = {
       scan_scope: scanScope.optional(),
       scope: filterDirection,
       threshold: injectionThreshold.optional(),
+      reversible: reversible.optional(),
       label: z.string(),
       sources,
     }),
@@ -92,6 +94,7 @@ const ruleFields = {
       action: filterAction,
       label: z.string().nullable(),
       scope: filterDirection,
+      reversible: reversible.optional(),
       sources,
     }),
   ),

@@ -31,6 +31,11 @@ export const injectionThreshold = z
   .describe(
     `An extension, only for ${scopedBuiltin}: the score from which a text counts as an injection. Patterns match at any score. Defaults to ${defaultThreshold}.`,
   )
+export const reversible = z
+  .boolean()
+  .describe(
+    'An extension: whether a match in a prompt is replaced by a placeholder such as `[EMAIL_1]`, which is restored in the reply.',
+  )
 export const unscannableAction = z
   .enum(unscannableActions)
   .describe('An extension: what happens to content that no filter can read, such as images.')
@@ -42,6 +47,7 @@ const builtinEntry = z
     scan_scope: scanScope.optional(),
     scope: filterScope.optional(),
     threshold: injectionThreshold.optional(),
+    reversible: reversible.optional(),
     label: z.string().describe('The text that replaces a match.'),
   })
   .meta({ id: 'GuardrailBuiltinFilter' })
@@ -52,6 +58,7 @@ const customEntry = z
     action: filterAction,
     label: z.string().nullable(),
     scope: filterScope.optional(),
+    reversible: reversible.optional(),
   })
   .meta({ id: 'GuardrailCustomFilter' })
 
