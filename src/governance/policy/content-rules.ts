@@ -3,13 +3,15 @@ import type { FilterHit } from '../filters/filter-set.ts'
 import { computeStreamReach, type Reach } from '../filters/reach.ts'
 import type { BuiltinRule, CustomRule, FilterRules } from '../filters/rules.ts'
 import type { RuleSet } from '../filters/scanner.ts'
-import type {
-  EffectiveModeration,
-  EffectivePolicy,
-  EffectiveRules,
-  FilterDirection,
-  FilterSource,
-  Layer,
+import {
+  directionsOf,
+  type EffectiveCheck,
+  type EffectiveModeration,
+  type EffectivePolicy,
+  type EffectiveRules,
+  type FilterDirection,
+  type FilterSource,
+  type Layer,
 } from './effective.ts'
 
 /** A rule that matched a request or its reply, without the text it matched. */
@@ -40,6 +42,13 @@ export interface ContentRules {
   /** The rules against content that filters cannot read; null if it is allowed. */
   unscannable: { isEnforced: boolean; layers: Layer[] } | null
   moderation: (EffectiveModeration & { isEnforced: boolean })[]
+  /** The services that texts are sent to; null if there are none. */
+  external: { input: AppliedCheck[]; output: AppliedCheck[] } | null
+}
+
+/** A check of a service, for one side. */
+export interface AppliedCheck extends EffectiveCheck {
+  isEnforced: boolean
 }
 
 /** Null if the policy has no rule about content: the common case. */
@@ -55,8 +64,20 @@ export function buildContentRules(
     ...policy.moderation.map((rule) => ({ ...rule, isEnforced: true })),
     ...(policy.dry_run?.moderation ?? []).map((rule) => ({ ...rule, isEnforced: false })),
   ]
-  if (!input && !output && !unscannable && moderation.length === 0) return null
-  return { input, output, labels: buildLabelRules(inputRules), unscannable, moderation }
+  const external = listChecks(policy)
+  if (!input && !output && !unscannable && moderation.length === 0 && !external) return null
+  return { input, output, labels: buildLabelRules(inputRules), unscannable, moderation, external }
+}
+
+function listChecks({ external_checks, dry_run }: EffectivePolicy): ContentRules['external'] {
+  const checks = [
+    ...external_checks.map((check) => ({ ...check, isEnforced: true })),
+    ...(dry_run?.external_checks ?? []).map((check) => ({ ...check, isEnforced: false })),
+  ]
+  if (checks.length === 0) return null
+  const ofSide = (direction: FilterDirection) =>
+    checks.filter(({ scope }) => directionsOf(scope).includes(direction))
+  return { input: ofSide('input'), output: ofSide('output') }
 }
 
 function isStrict({ action, isEnforced }: BuiltinRule | CustomRule): boolean {

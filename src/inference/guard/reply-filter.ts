@@ -15,10 +15,13 @@ import { PartFilter, type PartFilterContext, splitPart } from './part-filter.ts'
 type EnforcedRules = NonNullable<ReplyRules['enforced']>
 type PartStart = Extract<ReplyEvent, { type: 'part-start' }>
 
+/** Reads the texts of replies. */
+export type TextScanner = Pick<Gateway['scanner'], 'scan' | 'redact' | 'findEdits'>
+
 /** Applies filters that block or redact to a reply. Its hits are added to those of the request as they are found. */
 export class ReplyFilter implements ReplyTransform {
   readonly losses = new Set<ReplyFeature>()
-  readonly #scanner: Gateway['scanner']
+  readonly #scanner: TextScanner
   readonly #rules: EnforcedRules
   readonly #hits: GuardrailHit[]
   readonly #parts = new Map<string, { choice: number; part: number; filter: PartFilter }>()
@@ -28,7 +31,7 @@ export class ReplyFilter implements ReplyTransform {
     addLoss: (feature) => this.losses.add(feature),
   }
 
-  constructor({ scanner }: Pick<Gateway, 'scanner'>, rules: EnforcedRules, hits: GuardrailHit[]) {
+  constructor({ scanner }: { scanner: TextScanner }, rules: EnforcedRules, hits: GuardrailHit[]) {
     this.#scanner = scanner
     this.#rules = rules
     this.#hits = hits
