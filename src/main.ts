@@ -57,6 +57,7 @@ import { docsRoutes } from './http/docs/routes.ts'
 import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes, isReady } from './http/system-routes.ts'
+import { CheckRunner } from './inference/guard/checks/runner.ts'
 import { createRouting } from './inference/routing/sharing.ts'
 import { MirrorQueue } from './inference/shadow/mirror-queue.ts'
 import { HtmlReader } from './inference/web/html-reader.ts'
@@ -128,9 +129,9 @@ export async function openGateway(
     statementWriter: new StatementWriter(db),
     timer,
     requestLog: createRequestLog({ db, clock, timer, log }),
-    scanner: new ContentScanner(),
+    checks: new CheckRunner({ clock, vault, allowPrivate: () => gateway.settings.egress.allow_private }),
     readers: { pdf: new PdfReader(), html: new HtmlReader(), office: new OfficeReader() },
-    jsonRepairer: new JsonRepairer(),
+    ...{ scanner: new ContentScanner(), jsonRepairer: new JsonRepairer() },
     node,
     ...sharedState,
     audit: createAuditRecorders({ db, clock, vault, log }, node),

@@ -23,6 +23,7 @@ import type { AccessTokens } from '../identity/access-tokens.ts'
 import type { JwksCache } from '../identity/oidc/jwks-cache.ts'
 import type { OidcProviders } from '../identity/oidc/providers.ts'
 import type { SignInLimiter } from '../identity/sign-in-limiter.ts'
+import type { CheckRunner } from '../inference/guard/checks/runner.ts'
 import type { ProviderRates } from '../inference/rates/provider-rates.ts'
 import type { Routing } from '../inference/routing/routing.ts'
 import type { MirrorQueue } from '../inference/shadow/mirror-queue.ts'
@@ -79,6 +80,8 @@ export interface Gateway {
   readonly statementWriter: StatementWriter
   /** Content filters. */
   readonly scanner: ContentScanner
+  /** The services that guardrails send texts to. */
+  readonly checks: CheckRunner
   readonly readers: DocumentReaders
   readonly jsonRepairer: JsonRepairer
   /** This process among those that share the database. */

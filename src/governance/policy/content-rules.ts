@@ -3,13 +3,15 @@ import type { FilterHit } from '../filters/filter-set.ts'
 import { computeStreamReach, type Reach } from '../filters/reach.ts'
 import type { BuiltinRule, CustomRule, FilterRules } from '../filters/rules.ts'
 import type { RuleSet } from '../filters/scanner.ts'
-import type {
-  EffectiveModeration,
-  EffectivePolicy,
-  EffectiveRules,
-  FilterDirection,
-  FilterSource,
-  Layer,
+import {
+  directionsOf,
+  type EffectiveCheck,
+  type EffectiveModeration,
+  type EffectivePolicy,
+  type EffectiveRules,
+  type FilterDirection,
+  type FilterSource,
+  type Layer,
 } from './effective.ts'
 
 /** A rule that matched a request or its reply, without the text it matched. */
@@ -42,6 +44,13 @@ export interface ContentRules {
   /** Whether values of a prompt are restored in its reply. */
   isReversible: boolean
   moderation: (EffectiveModeration & { isEnforced: boolean })[]
+  /** The services that texts are sent to; null if there are none. */
+  external: { input: AppliedCheck[]; output: AppliedCheck[] } | null
+}
+
+/** A check of a service, for one side. */
+export interface AppliedCheck extends EffectiveCheck {
+  isEnforced: boolean
 }
 
 /** Null if the policy has no rule about content: the common case. */
@@ -60,8 +69,21 @@ export function buildContentRules(
   const isReversible = [...inputRules.builtins, ...inputRules.customs].some(
     (rule) => rule.reversible && rule.isEnforced,
   )
-  if (!input && !output && !unscannable && moderation.length === 0) return null
-  return { input, output, labels: buildLabelRules(inputRules), unscannable, isReversible, moderation }
+  const external = listChecks(policy)
+  if (!input && !output && !unscannable && moderation.length === 0 && !external) return null
+  const labels = buildLabelRules(inputRules)
+  return { input, output, labels, unscannable, isReversible, moderation, external }
+}
+
+function listChecks({ external_checks, dry_run }: EffectivePolicy): ContentRules['external'] {
+  const checks = [
+    ...external_checks.map((check) => ({ ...check, isEnforced: true })),
+    ...(dry_run?.external_checks ?? []).map((check) => ({ ...check, isEnforced: false })),
+  ]
+  if (checks.length === 0) return null
+  const ofSide = (direction: FilterDirection) =>
+    checks.filter(({ scope }) => directionsOf(scope).includes(direction))
+  return { input: ofSide('input'), output: ofSide('output') }
 }
 
 function isStrict({ action, isEnforced }: BuiltinRule | CustomRule): boolean {

@@ -48,6 +48,8 @@ const blank: GuardrailRow = {
   dry_run: 0,
   unscannable_content: null,
   moderation: null,
+  external_checks: null,
+  sealed_check_secrets: null,
   created_at: '2028-01-01T00:00:00.000Z',
   updated_at: '2028-01-01T00:00:00.000Z',
 }
@@ -78,6 +80,7 @@ describe('the effective policy', () => {
       budgets: [],
       unscannable_content: { value: 'allow', layers: [] },
       moderation: [],
+      external_checks: [],
       dry_run: null,
     })
   })

@@ -6,6 +6,8 @@ import { defaultThreshold } from '../filters/prompt-injection.ts'
 import {
   type BuiltinFilter,
   type CustomFilter,
+  type ExternalCheck,
+  type ExternalChecks,
   type FilterAction,
   type FilterScope,
   filterActions,
@@ -71,6 +73,11 @@ export interface EffectiveModeration extends ModerationRule {
   layer: Layer
 }
 
+/** A check of one layer: each calls its own service. */
+export interface EffectiveCheck extends ExternalCheck, Pick<ExternalChecks, 'guardrailId' | 'sealed'> {
+  layer: Layer
+}
+
 export interface LayeredValue<T> {
   value: T
   layers: Layer[]
@@ -105,6 +112,7 @@ export interface EffectiveRules {
   budgets: Budget[]
   unscannable_content: LayeredValue<UnscannableAction>
   moderation: EffectiveModeration[]
+  external_checks: EffectiveCheck[]
 }
 
 export interface EffectivePolicy extends EffectiveRules {
@@ -156,6 +164,9 @@ function combineRules(active: LayerValues<Guardrail>): EffectiveRules {
     budgets: active.flatMap(({ layer, value }) => listBudgets(layer, value)),
     unscannable_content: mergeStrictest(collectValues(active, (g) => g.unscannable_content)),
     moderation: collectValues(active, (g) => g.moderation).map(({ layer, value }) => ({ ...value, layer })),
+    external_checks: collectValues(active, (g) => g.external_checks).flatMap(
+      ({ layer, value: { checks, ...rest } }) => checks.map((check) => ({ ...check, ...rest, layer })),
+    ),
   }
 }
 

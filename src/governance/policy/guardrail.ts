@@ -57,6 +57,43 @@ export interface ModerationRule {
 export const zdrGroups = [...vendorNames, 'other'] as const
 export type ZdrGroup = (typeof zdrGroups)[number]
 
+/** What happens to a text that a service has not checked. */
+export const failureModes = ['open', 'closed'] as const
+export type FailureMode = (typeof failureModes)[number]
+
+/** A service that texts are sent to. Its secrets are stored apart from it. */
+export interface ExternalCheck {
+  name: string
+  type: string
+  scope: FilterScope
+  action: FilterAction
+  on_failure: FailureMode
+  /** Milliseconds for all calls of one prompt, or of one text of a reply. */
+  timeout_ms: number
+  /** Seconds that a verdict is kept; 0: it is not. */
+  cache_seconds: number
+  /** Characters of one call. */
+  max_characters: number
+  /** Calls for one prompt, or for one reply. */
+  max_calls: number
+  /** Calls at the same time on one node. */
+  concurrency: number
+  config: Readonly<Record<string, unknown>>
+}
+
+/** The checks of one guardrail. */
+export interface ExternalChecks {
+  guardrailId: string
+  checks: readonly ExternalCheck[]
+  /** Their secrets by name, encrypted; null if they have none. */
+  sealed: string | null
+}
+
+/** Binds encrypted secrets to their guardrail. */
+export function sealContextOf(guardrailId: string): string {
+  return `guardrail-checks/${guardrailId}`
+}
+
 type OptionalBoolean = boolean | null
 
 /** A guardrail in its enforced form: lists are parsed, and the deprecated field is resolved. */
@@ -83,6 +120,7 @@ export interface Guardrail extends Record<`enforce_zdr_${ZdrGroup}`, OptionalBoo
   dry_run: boolean
   unscannable_content: UnscannableAction | null
   moderation: ModerationRule | null
+  external_checks: ExternalChecks | null
   created_at: string
   updated_at: string
 }
@@ -115,7 +153,17 @@ export function parseGuardrail(row: GuardrailRow): Guardrail {
     dry_run: row.dry_run === 1,
     unscannable_content: row.unscannable_content,
     moderation: row.moderation === null ? null : (JSON.parse(row.moderation) as ModerationRule),
+    external_checks: parseChecks(row),
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
+}
+
+function parseChecks({
+  id,
+  external_checks,
+  sealed_check_secrets,
+}: Pick<GuardrailRow, 'id' | 'external_checks' | 'sealed_check_secrets'>): ExternalChecks | null {
+  const checks = decodeList<ExternalCheck>(external_checks)
+  return checks && { guardrailId: id, checks, sealed: sealed_check_secrets }
 }

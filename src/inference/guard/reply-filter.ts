@@ -12,13 +12,16 @@ import { ReplyEditor } from './reply-editor.ts'
 
 type EnforcedRules = NonNullable<ReplyRules['enforced']>
 
+/** Reads the texts of replies. */
+export type TextScanner = Pick<Gateway['scanner'], 'scan' | 'redact' | 'findEdits'>
+
 /** Applies filters that block or redact to a reply. Its hits are added to those of the request as they are found. */
 export class ReplyFilter extends ReplyEditor {
-  readonly #scanner: Gateway['scanner']
+  readonly #scanner: TextScanner
   readonly #rules: EnforcedRules
   readonly #hits: GuardrailHit[]
 
-  constructor({ scanner }: Pick<Gateway, 'scanner'>, rules: EnforcedRules, hits: GuardrailHit[]) {
+  constructor({ scanner }: { scanner: TextScanner }, rules: EnforcedRules, hits: GuardrailHit[]) {
     super()
     this.#scanner = scanner
     this.#rules = rules

@@ -2,6 +2,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { assertRegionAllowed } from '../../governance/policy/guard.ts'
 import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import { throwIfBlocked } from '../guard/block.ts'
+import { createReplyChecks } from '../guard/checks/reply-checks.ts'
 import { inspectRequest } from '../guard/inspect.ts'
 import { MediaFilter } from '../guard/media-filter.ts'
 import { ReplyFilter } from '../guard/reply-filter.ts'
@@ -9,6 +10,7 @@ import { ReplyInspector } from '../guard/reply-inspector.ts'
 import { restoreReply } from '../guard/reversible.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { InferenceRequest, Unguarded } from '../request/inference-request.ts'
+import { checkMediaPrompt, checkPrompt } from './external-checks.ts'
 import { inspectMedia } from './inspect-media.ts'
 import { moderate } from './moderate.ts'
 
@@ -33,6 +35,7 @@ async function filterAndModerate(
   parsed: Unguarded<InferenceRequest>,
 ): Promise<InferenceRequest> {
   const request = await filterRequest(gateway, parsed)
+  if (request.keyContext.contentRules?.external) await checkPrompt(gateway, request)
   await moderate(gateway, request)
   filterReply(gateway, request)
   restoreReply(request)
@@ -59,9 +62,14 @@ async function filterRequest(
 
 /** Adds the filters of the reply. */
 function filterReply(gateway: Gateway, request: InferenceRequest): void {
-  const rules = request.keyContext.contentRules?.output
+  const { contentRules } = request.keyContext
   const { hits } = request
-  if (!rules || !hits) return
+  if (!contentRules || !hits) return
+  // They read what the filters have left.
+  const checks = contentRules.external?.output.length ? createReplyChecks(gateway, request, hits) : []
+  request.replyFilters = checks
+  const rules = contentRules.output
+  if (!rules) return
   const { enforced, recorded } = rules
   const inspector = recorded && new ReplyInspector(gateway, recorded)
   if (inspector)
@@ -75,7 +83,7 @@ function filterReply(gateway: Gateway, request: InferenceRequest): void {
   }
   const inspect = inspector ? [() => inspector.restart().toTransform()] : []
   const filter = enforced ? [() => new ReplyFilter(gateway, enforced, hits)] : []
-  request.replyFilters = [...inspect, ...filter]
+  request.replyFilters = [...inspect, ...filter, ...checks]
 }
 
 /** Applies the guardrails to a request for a task other than text. */
@@ -87,6 +95,7 @@ export function guardMedia<Call>(
     assertRegionAllowed(parsed.keyContext.policy, parsed.region)
     const request = await inspectMedia(gateway, parsed)
     await throwIfBlocked(gateway, request)
+    if (request.keyContext.contentRules?.external) await checkMediaPrompt(gateway, request)
     await moderate(gateway, request)
     filterMedia(gateway, request)
     return request

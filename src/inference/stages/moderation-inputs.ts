@@ -44,7 +44,8 @@ export function buildModerationBatches(call: ModelCall, readsImages: boolean): M
 
 const moderatedParts: ReadonlySet<string> = new Set(['text', 'file'])
 
-function isModerated({ text, place }: PlacedText): boolean {
+/** Whether a text is of a user or a tool. */
+export function isModerated({ text, place }: PlacedText): boolean {
   if (text.trim() === '') return false
   return place.part === 'tool-result' || (place.role === 'user' && moderatedParts.has(place.part))
 }

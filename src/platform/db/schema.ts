@@ -911,6 +911,9 @@ export interface GuardrailTable {
   unscannable_content: 'allow' | 'block' | null
   /** JSON object. */
   moderation: string | null
+  external_checks: string | null
+  /** Encrypted JSON object: the secrets of each external check by its name. */
+  sealed_check_secrets: string | null
   created_at: string
   updated_at: string
 }

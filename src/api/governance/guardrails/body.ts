@@ -13,6 +13,7 @@ import { minUsd } from '../../../platform/money/money.ts'
 import { usdAmount } from '../../../platform/money/money-schema.ts'
 import { nameField } from '../../../platform/validation/name-schema.ts'
 import { requireFields } from '../../../platform/validation/schema-rules.ts'
+import { externalChecksBody } from './external-checks.ts'
 import { builtinFilters, customFilters } from './filters.ts'
 import { encodeModeration, moderationBody } from './moderation.ts'
 import { resetInterval, unscannableAction } from './record.ts'
@@ -49,6 +50,7 @@ const settingFields = {
   content_filter_builtins: builtinFilters.nullish(),
   content_filters: customFilters.nullish(),
   moderation: moderationBody.nullish().describe('A moderation model classifies prompts.'),
+  external_checks: externalChecksBody.nullish(),
   enable_free_model_publication: choice,
   enable_free_model_training: choice,
   enable_paid_model_training: choice,

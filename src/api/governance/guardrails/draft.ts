@@ -17,7 +17,7 @@ import { buildGuardrailRow } from './store.ts'
 export const draftBody = updateBody
   .meta({ id: 'GuardrailDraft' })
   .describe(
-    'The fields of a guardrail. It is evaluated as if `dry_run` were false; its budget and moderation play no part.',
+    'The fields of a guardrail. It is evaluated as if `dry_run` were false; its budget, moderation and external checks play no part.',
   )
 
 type DraftBody = z.output<typeof draftBody>

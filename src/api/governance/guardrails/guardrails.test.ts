@@ -58,6 +58,7 @@ describeOnEachDatabase('Guardrails', (server) => {
     limit_usd: null,
     reset_interval: null,
     include_byok_in_budgets: false,
+    external_checks: null,
     dry_run: false,
     unscannable_content: null,
     ...Object.fromEntries(

@@ -19,6 +19,7 @@ import { allowedPhraseOperations } from './allowed-phrases.ts'
 import { assignmentOperations } from './assignments.ts'
 import { createBody, rejectUnknownAliases, toChanges, updateBody, validateBudget } from './body.ts'
 import { builtinFilterOperations } from './builtin-filters.ts'
+import { encodeChecks } from './external-checks.ts'
 import {
   describeGuardrail,
   idParam,
@@ -78,7 +79,12 @@ const createGuardrailOperation = defineOperation({
   response: guardrailResponse,
   handle: (context) => {
     const { gateway, caller, body } = context
-    const settings = { ...toChanges(body, gateway), name: body.name }
+    const id = newUuid()
+    const settings = {
+      ...toChanges(body, gateway),
+      ...(body.external_checks && encodeChecks(gateway, id, null, body.external_checks)),
+      name: body.name,
+    }
     validateBudget({ limit_nanos: null, reset_interval: null, ...settings })
     return transact(context, async (tx, record) => {
       const { id: workspaceId } = await resolveReachableWorkspace(tx, context, body.workspace_id)
@@ -89,7 +95,7 @@ const createGuardrailOperation = defineOperation({
         { organization_id: caller.organizationId, workspace_id: workspaceId },
         body,
       )
-      const input = { id: newUuid(), organizationId: caller.organizationId, workspaceId, settings }
+      const input = { id, organizationId: caller.organizationId, workspaceId, settings }
       const created = await createGuardrail(tx, gateway.clock, input)
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'guardrails', workspaceId)
       record({ action: 'guardrail.create', ...describeGuardrail(created), after: created })
@@ -126,11 +132,16 @@ const updateGuardrailOperation = defineOperation({
   errors: [404, 409],
   response: guardrailResponse,
   handle: (context) => {
-    const { gateway, caller, scope, params } = context
-    const changes = toChanges(context.body, gateway)
+    const { gateway, caller, scope, params, body } = context
+    const settings = toChanges(body, gateway)
     return transact(context, async (tx, record) => {
       const row = await lockOrCreateGuardrail(tx, gateway.clock, caller.organizationId, params.id)
       assertWithinScope(scope, { workspaceId: row.workspace_id })
+      const { external_checks: checks } = body
+      const changes = {
+        ...settings,
+        ...(checks !== undefined && encodeChecks(gateway, row.id, row, checks)),
+      }
       validateRename(row, changes.name)
       await rejectUnknownAliases(tx, row, context.body)
       await assertPrivacyChangeAllowed(tx, row, changes)

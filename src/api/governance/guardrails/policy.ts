@@ -20,6 +20,7 @@ import { defineOperation } from '../../../http/operation.ts'
 import type { ApiKey } from '../../../identity/keys.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
 import { requireKey } from './draft.ts'
+import { effectiveCheck, toCheckRecord } from './external-checks.ts'
 import { effectiveModeration } from './moderation.ts'
 import {
   builtinSlug,
@@ -99,6 +100,7 @@ const ruleFields = {
     }),
   ),
   moderation: z.array(effectiveModeration(layer)).describe('Each rule applies.'),
+  external_checks: z.array(effectiveCheck(layer)).describe('Each check applies.'),
   enable_free_model_publication: choice,
   enable_free_model_training: choice,
   enable_paid_model_training: choice,
@@ -167,6 +169,7 @@ function toRulesRecord(rules: EffectiveRules): z.input<typeof rulesRecord> {
     })),
     content_filters: rules.content_filters,
     moderation: rules.moderation,
+    external_checks: rules.external_checks.map((check) => ({ ...toCheckRecord(check), layer: check.layer })),
     enable_free_model_publication: rules.enable_free_model_publication,
     enable_free_model_training: rules.enable_free_model_training,
     enable_paid_model_training: rules.enable_paid_model_training,

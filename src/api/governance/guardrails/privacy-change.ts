@@ -16,6 +16,7 @@ const lockedColumns = [
   'enforce_zdr_other',
   'allowed_providers',
   'ignored_providers',
+  'external_checks',
   'dry_run',
 ] as const satisfies (keyof GuardrailSettings)[]
 

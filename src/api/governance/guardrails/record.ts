@@ -13,6 +13,7 @@ import {
 } from '../../../governance/policy/guardrail.ts'
 import { managedBy } from '../../../http/managed-by.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
+import { checkRecord, toCheckRecord } from './external-checks.ts'
 import { moderationRecord } from './moderation.ts'
 
 export const filterAction = z
@@ -88,6 +89,10 @@ export const guardrailRecord = z
     content_filter_builtins: z.array(builtinEntry).nullable(),
     content_filters: z.array(customEntry).nullable(),
     moderation: moderationRecord.nullable(),
+    external_checks: z
+      .array(checkRecord)
+      .nullable()
+      .describe('An extension: services that texts are sent to.'),
     enable_free_model_publication: choice,
     enable_free_model_training: choice,
     enable_paid_model_training: choice,
@@ -129,6 +134,7 @@ export function toGuardrailRecord(
     content_filter_builtins: guardrail.content_filter_builtins?.map(toBuiltinEntry) ?? null,
     content_filters: guardrail.content_filters,
     moderation: guardrail.moderation,
+    external_checks: guardrail.external_checks?.checks.map(toCheckRecord) ?? null,
     enable_free_model_publication: guardrail.enable_free_model_publication,
     enable_free_model_training: guardrail.enable_free_model_training,
     enable_paid_model_training: guardrail.enable_paid_model_training,

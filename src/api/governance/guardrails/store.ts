@@ -99,6 +99,8 @@ export function buildGuardrailRow(
     dry_run: 0,
     unscannable_content: null,
     moderation: null,
+    external_checks: null,
+    sealed_check_secrets: null,
     enforce_zdr_vendor_a: null,
     enforce_zdr_vendor_b: null,
     enforce_zdr_vendor_c: null,

@@ -61,6 +61,7 @@ type DescribedElsewhere =
   | 'content_filter_builtins'
   | 'content_filters'
   | 'enforce_zdr'
+  | 'external_checks'
   | 'moderation'
   | 'unscannable_content'
 
@@ -140,7 +141,19 @@ function describeContent(rules: EffectiveRules): RuleDescription[] {
           },
         ]
       : []),
+    ...describeChecks(rules),
   ]
+}
+
+/** The services that texts would be sent to. */
+function describeChecks({ external_checks }: EffectiveRules): RuleDescription[] {
+  const outcomes = { block: 'refused', redact: 'redacted', flag: 'recorded' }
+  const subjects = { input: 'The prompt is', output: 'The reply is', both: 'The prompt and the reply are' }
+  return external_checks.map(({ name, action, scope, layer }) => ({
+    field: 'external_checks',
+    layers: [layer],
+    effect: `${subjects[scope]} checked by "${name}". What it flags is ${outcomes[action]}.`,
+  }))
 }
 
 interface DescribedFilter {
