@@ -78,6 +78,7 @@ import { lineStarts } from './090-line-starts.ts'
 import { importedValues } from './091-imported-values.ts'
 import { managedRecords } from './092-managed-records.ts'
 import { shadows } from './093-shadows.ts'
+import { endpointHealth } from './094-endpoint-health.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
 export const lastOfflineMigration = '059-ended-sessions'
@@ -162,4 +163,5 @@ export const migrations: Record<string, SchemaMigration> = {
   '091-imported-values': importedValues,
   '092-managed-records': managedRecords,
   '093-shadows': shadows,
+  '094-endpoint-health': endpointHealth,
 }
