@@ -132,6 +132,7 @@ export const jobs: readonly Job[] = [
   },
   { name: 'audit anchors', everyMs: minuteMs, run: anchorAuditLog },
   { name: 'audit log', everyMs: hourMs, run: applyAuditRetention },
+  { name: 'health of endpoints', everyMs: minuteMs, run: saveHealth },
   { name: 'model lists', everyMs: 5 * minuteMs, run: refreshModelLists },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
   { name: 'videos', everyMs: hourMs, run: sweepVideos },
@@ -235,6 +236,10 @@ export async function exportToClickHouse(gateway: Gateway): Promise<RunResult> {
     )
   if (outcome !== 'other node') clickhouse.recordExport(problem)
   return 'busy'
+}
+
+async function saveHealth({ healthHistory }: Gateway): Promise<RunResult> {
+  return (await healthHistory.save()) ? 'busy' : 'idle'
 }
 
 async function evictExpiredReplies({ responseCache, clock }: Gateway): Promise<void> {

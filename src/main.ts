@@ -5,6 +5,7 @@ import { TaskSampler } from './analytics/classifier/task-sampler.ts'
 import { operationGroups, pageGroups } from './api/all.ts'
 import { Benchmarks } from './catalog/benchmarks/benchmarks.ts'
 import { DiscoveredModels } from './catalog/discovery/lists.ts'
+import { HealthHistory } from './catalog/health/health-history.ts'
 import { readOverrides } from './catalog/store.ts'
 import { openSharedState } from './cluster/open-cluster.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -138,7 +139,7 @@ export async function openGateway(
     ...openAnalytics({ config, db, clock, metrics, node }),
     timeSlicer: new TimeSlicer(),
     taskSampler: new TaskSampler(),
-    routing: createRouting(sharedState.cluster, clock),
+    ...(await openRouting({ db, clock, ...sharedState })),
     benchmarks: await Benchmarks.open(db),
     upstreams: createUpstreamServices(clock, metrics),
     ...createIdentity({ db, clock, vault, ...sharedState, settings: () => gateway.settings }),
@@ -170,6 +171,12 @@ async function openShared(config: Config, deps: Pick<Gateway, 'db' | 'clock' | '
   const liveNodes = () => node.liveNodes
   const state = await openSharedState(config, { log, liveNodes, workerCluster })
   return { worker, ...state, limitCounts: new LimitCounts({ ...state, ...deps }) }
+}
+
+/** Routing, with what earlier processes have learned about endpoints. */
+async function openRouting({ db, clock, cluster }: Pick<Gateway, 'db' | 'clock' | 'cluster'>) {
+  const routing = createRouting(cluster, clock)
+  return { routing, healthHistory: await HealthHistory.open({ db, clock, health: routing.health }) }
 }
 
 function registerGauges(gateway: Gateway): void {

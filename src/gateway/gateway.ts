@@ -8,6 +8,7 @@ import type { RollupThread } from '../analytics/rollups/rollup-thread.ts'
 import type { Benchmarks } from '../catalog/benchmarks/benchmarks.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DiscoveredModels } from '../catalog/discovery/lists.ts'
+import type { HealthHistory } from '../catalog/health/health-history.ts'
 import type { CatalogOverrides } from '../catalog/overrides.ts'
 import type { RequestSigner } from '../catalog/provider-auth/request-signer.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -101,6 +102,7 @@ export interface Gateway {
   readonly limitCounts: LimitCounts
   readonly taskSampler: TaskSampler
   readonly routing: Routing
+  readonly healthHistory: HealthHistory
   /** Scores of models, imported or measured. */
   readonly benchmarks: Benchmarks
   /** What providers list themselves. */

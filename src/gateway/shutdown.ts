@@ -83,6 +83,7 @@ export async function shutDown(
   await gateway.ledger.close()
   await flushRequestLog(gateway, true).catch(() => undefined)
   await gateway.limitCounts.close()
+  await gateway.healthHistory.save().catch(() => undefined)
   gateway.audit.rejectedCalls.sweep(true)
   await gateway.audit.queue.flush()
   // The database may be unavailable.

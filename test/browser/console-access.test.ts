@@ -148,7 +148,7 @@ describeInChromium('Access in the console', (chromium) => {
     const owner = await arrive(server.own.owner.id)
     await owner.open(`/members/${eve.id}`)
     await owner.page.getByRole('button', { name: 'Sign Eve out everywhere' }).click()
-    await owner.page.getByText('Not signed in anywhere.').waitFor()
+    await owner.page.getByText('No active sessions.').waitFor()
     await here.open('/')
     await here.page.waitForURL(({ pathname }) => pathname === '/signin')
     // The browser reports the 401 that leads to the sign-in page.

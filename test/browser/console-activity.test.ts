@@ -166,7 +166,7 @@ describeInChromium('Activity as a dashboard', (chromium) => {
 
   test('a dashboard is saved, shared, and opened by a colleague with its choices', async () => {
     const page = await arrive('/activity?group=workspace&period=day&latency=p50')
-    await page.getByRole('switch', { name: 'Compare with the period before' }).click()
+    await page.getByRole('switch', { name: 'Compare with the previous period' }).click()
     const spend = page.getByRole('region', { name: 'Spend', exact: true })
     await spend.getByText(/▼ -\d/).waitFor()
     await page.getByRole('button', { name: 'Views', exact: true }).click()

@@ -65,7 +65,7 @@ describeInChromium('Budgets in the console', (chromium) => {
     await person.open('/requests?status=refused')
     await page.getByRole('row', { name: /sandbox\/echo/ }).click()
     await page.getByText('Refused: workspace_budget_reached (HTTP 403)').waitFor()
-    await page.getByText('What would have let it pass').waitFor()
+    await page.getByText('What would have let it through').waitFor()
 
     await person.open('/budgets')
     await edit.click()

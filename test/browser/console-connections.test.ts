@@ -152,7 +152,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     await owner.page.getByText('Syslog', { exact: true }).click()
     await owner.page.getByRole('textbox', { name: 'Name', exact: true }).fill('Logs')
     await owner.page.getByRole('textbox', { name: 'Host' }).fill('logs.example.com')
-    await choose(owner.page, 'Entries', /^Of the installation/)
+    await choose(owner.page, 'Entries', /^Server events/)
     await button(owner.page, 'Add').click()
     await owner.page.getByText('Syslog logs.example.com:6514, over TLS').waitFor()
 
@@ -218,9 +218,9 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     await button(page, 'Verify example.com').click()
     await page.getByText('verified', { exact: true }).waitFor()
 
-    await page.getByText('No member could get in if the provider fails').waitFor()
+    await page.getByText('No member could sign in if the provider fails').waitFor()
     expect(await button(page, 'Enforce single sign-on').isDisabled()).toBe(true)
-    await page.getByRole('combobox', { name: 'Admins who may still use other methods' }).click()
+    await page.getByRole('combobox', { name: 'Admins who may use other methods' }).click()
     await page.getByRole('option').first().click()
     await page.keyboard.press('Escape')
     await button(page, 'Enforce single sign-on').click()

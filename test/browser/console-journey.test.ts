@@ -54,7 +54,7 @@ describeInChromium('A newcomer in the console', (chromium) => {
     await choose(page, 'Requests')
     await page.getByRole('row', { name: /refused/ }).click()
     await page.getByRole('alert', { name: /^Refused:/ }).waitFor()
-    await page.getByText('What would have let it pass').waitFor()
+    await page.getByText('What would have let it through').waitFor()
     expect(await chromium().takeProblems()).toEqual([])
   }, 120_000)
 

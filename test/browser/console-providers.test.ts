@@ -147,7 +147,7 @@ describeInChromium('Providers in the console', (chromium) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('listitem', { name: hostileName }).waitFor({ state: 'detached' })
     await open('/providers')
-    await page.getByText('the installation’s, 2 BYOK keys').waitFor()
+    await page.getByText('Server, 2 BYOK keys').waitFor()
     expect(await page.content()).not.toContain('sk-right')
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
@@ -194,13 +194,13 @@ describeInChromium('Providers in the console', (chromium) => {
     await page.getByLabel('In', { exact: true }).fill('2.5')
     await page.getByLabel('Out', { exact: true }).fill('7')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('row', { name: 'In, per million $2.50 $1.00' }).waitFor()
+    await page.getByRole('row', { name: 'Input price, per million $2.50 $1.00' }).waitFor()
     const { data } = (await server.call('GET', '/catalogue/models/acme/small')).body
     expect(data.endpoint_edits[0].fields).toEqual({
       pricing: { prompt: '0.0000025', completion: '0.000007' },
     })
     await open('/models/changes')
-    await page.getByRole('row', { name: 'Out, per million $7.00 $2.00' }).waitFor()
+    await page.getByRole('row', { name: 'Output price, per million $7.00 $2.00' }).waitFor()
     await open('/models/acme/small')
     await page.getByRole('button', { name: 'Revert Endpoint acme' }).click()
     await page.getByRole('dialog').getByRole('textbox').fill('acme')

@@ -146,7 +146,7 @@ describeInChromium('The first screens of the console', (chromium) => {
 
     await page.getByRole('link', { name: hostileName }).click()
     await page.getByRole('heading', { level: 1, name: hostileName }).waitFor()
-    await page.getByText('Nothing restricts this key but its limit.').waitFor()
+    await page.getByText('No guardrails apply to this key.').waitFor()
     await chooseAction('Delete')
     const remove = page.getByRole('button', { name: 'Delete', exact: true })
     expect(await remove.isDisabled()).toBe(true)

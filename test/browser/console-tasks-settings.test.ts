@@ -113,7 +113,7 @@ describeInChromium('Daily tasks in the console: settings', (chromium) => {
     await hand.click(page.getByRole('link', { name: 'Grace' }))
     await hand.click(page.getByRole('button', { name: 'Disable all keys' }))
     await hand.click(page.getByRole('dialog').getByRole('button', { name: 'Disable' }))
-    await page.getByText('No key that is enabled.').waitFor()
+    await page.getByText('No enabled keys.').waitFor()
     const { data } = (await server.call('GET', `/keys?creator_user_id=${leaver.id}&include_disabled=true`))
       .body
     expect(data.map(({ disabled }: { disabled: boolean }) => disabled)).toEqual([true, true])

@@ -8,8 +8,8 @@ export const rootRoute = createRootRoute({
   component: Shell,
   notFoundComponent: () => (
     <Page title="Page not found">
-      <EmptyState title="Nothing is at this address">
-        The link may be old, or the record was deleted. Open a screen from the menu, or search for it.
+      <EmptyState title="Page not found">
+        The link may be out of date, or the record was deleted. Use the menu or search to continue.
       </EmptyState>
     </Page>
   ),

@@ -16,7 +16,7 @@ export function ApiCalls({ calls }: { calls: Call[] }) {
       <Popover.Dropdown maw="calc(100vw - 24px)">
         <Stack gap="xs">
           <Text size="sm" c="dimmed">
-            The same with an API key:
+            With an API key:
           </Text>
           {calls.map((call) => (
             <CallView key={curlOf(call)} call={call} />

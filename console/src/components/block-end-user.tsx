@@ -39,7 +39,7 @@ function BlockDialog({ name, onClose }: { name: string; onClose: () => void }) {
   return (
     <FormDialog title={`Block ${name}`} action="Block" onSubmit={block} onClose={onClose}>
       <Text size="sm">
-        Requests that name this end user are rejected with status 403, at the latest two seconds from now.
+        Requests of this end user are rejected with status 403, starting within two seconds.
       </Text>
       <TextField
         label="Reason"

@@ -11,7 +11,7 @@ export function useCredentialTest(run: () => Promise<{ data?: { data: Outcome } 
   return useMutation({
     mutationFn: async () => {
       const { data } = await run()
-      if (!data) throw new Error('The server answered without an outcome.')
+      if (!data) throw new Error('The server sent no result.')
       return data.data
     },
   })

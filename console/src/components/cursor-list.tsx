@@ -25,7 +25,7 @@ export function CursorList<Row>({ query, empty, more, children }: CursorListProp
           <>
             {rows.length === 0 ? empty : children(rows)}
             {query.hasNextPage && pages.length >= maxPages && (
-              <Text size="sm">There are more. The API lists them all.</Text>
+              <Text size="sm">More results are available from the API.</Text>
             )}
             {query.hasNextPage && pages.length < maxPages && (
               <Group justify="center">

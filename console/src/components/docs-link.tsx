@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Anchor, Button } from '@mantine/core'
 import { HelpIcon } from './icons.tsx'
 
 /** Opens a page of the documentation, which the server has outside the console. */
@@ -14,5 +14,14 @@ export function DocsLink({ page }: { page: string }) {
     >
       Docs
     </Button>
+  )
+}
+
+/** A page of the documentation, within a text. */
+export function DocsTextLink({ page, children }: { page: string; children: string }) {
+  return (
+    <Anchor inherit underline="always" href={`docs/${page}`} target="_blank">
+      {children}
+    </Anchor>
   )
 }

@@ -53,7 +53,7 @@ export function HealthReason({ state, failing_since, unavailable_until, last_err
 
 const explanations: Partial<Record<State, string>> = {
   cooling_down: 'The provider requested a pause.',
-  ejected: 'It failed several times in a row; then one request tries it again.',
+  ejected: 'It failed several times in a row. One request will test it again.',
   failing: 'Requests failed in the last 30 seconds, so it is tried last.',
 }
 

@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, type Schemas } from '../api/client.ts'
-import { formatCompact } from '../format/number.ts'
+import { formatContext } from '../format/number.ts'
 import { formatPerMillion } from '../format/price.ts'
 
 const shownModels = 30
@@ -57,7 +57,7 @@ function ModelOption({ id, model }: { id: string; model: Schemas['Model'] | unde
       {model && (
         <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
           {formatPerMillion(model.pricing.prompt)} in · {formatPerMillion(model.pricing.completion)} out
-          {model.context_length !== null && ` · ${formatCompact(model.context_length)}`}
+          {model.context_length !== null && ` · ${formatContext(model.context_length)}`}
         </Text>
       )}
     </Group>

@@ -30,7 +30,7 @@ export function NodeSpending({ nodeId, title, missing }: NodeSpendingProps) {
       title={title}
       description={
         <>
-          The forecast is for the end of the window, at the average so far.{' '}
+          The forecast assumes that spending continues at its average rate.{' '}
           <Anchor component={Link} to="/budgets" underline="always">
             All budgets
           </Anchor>

@@ -105,7 +105,7 @@ function ViewItems({ views, current, onOpen }: ViewItemsProps) {
   if (views.length === 0) {
     return (
       <Text size="xs" c="dimmed" p="xs">
-        A view keeps the filters of this screen by a name.
+        A view saves the filters of this screen under a name.
       </Text>
     )
   }

@@ -19,7 +19,7 @@ export function SecretInput(props: SecretInputProps) {
   const isStored = stored !== ''
   const isRemoved = isStored && value === null
   const state = isStored ? `Stored as ${stored}. Leave it empty to keep it.` : ''
-  const description = [hint, isRemoved ? 'Is removed when you save.' : state].filter(Boolean).join(' ')
+  const description = [hint, isRemoved ? 'Will be removed when you save.' : state].filter(Boolean).join(' ')
   return (
     <Group align="flex-end" gap="xs">
       <PasswordInput

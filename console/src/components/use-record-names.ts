@@ -33,7 +33,7 @@ export function useRecordNames(
 }
 
 /** The name of a key by hash; its beginning for those that are gone or that the role may not see. */
-function useKeyNames(hashes: readonly string[]): (hash: string) => string {
+export function useKeyNames(hashes: readonly string[]): (hash: string) => string {
   const isAllowed = mayDo(useSession(), 'keys:read')
   const results = useQueries({
     queries: (isAllowed ? [...new Set(hashes)] : []).map((hash) => ({

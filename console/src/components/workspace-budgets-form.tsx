@@ -44,8 +44,8 @@ export function WorkspaceBudgetsForm({ node, workspaceId, onClose }: WorkspaceBu
       onClose={onClose}
     >
       <Text size="sm">
-        Requests of all keys of the workspace count together. A request that could exceed a budget is refused.
-        Empty for no budget.
+        Requests of all keys of the workspace count together. Requests that could exceed a budget are
+        rejected. Leave empty for no budget.
       </Text>
       {intervals.map(({ value, label }, index) => (
         <MoneyField

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { formatExactMoney, formatMoney } from './money.ts'
-import { formatBytes, formatCompact, formatDuration, formatShare } from './number.ts'
+import { formatBytes, formatCompact, formatContext, formatDuration, formatShare } from './number.ts'
 import { formatAge, formatUtc } from './time.ts'
 
 test.each([
@@ -33,4 +33,10 @@ test('a moment is an age or a time in UTC', () => {
   expect(formatAge('2026-01-01T22:00:00Z', now)).toBe('2 hours ago')
   expect(formatAge('2026-01-05T00:00:00Z', now)).toBe('in 3 days')
   expect(formatUtc('2026-01-05T10:20:30.500Z')).toBe('2026-01-05 10:20:30 UTC')
+})
+
+test('the context of a model is in its own units', () => {
+  expect([131_072, 1_048_576, 128_000, 200_000, 32_769].map(formatContext)).toEqual([
+    ...['128K', '1M', '128K', '200K', '32.8K'],
+  ])
 })

@@ -1,6 +1,14 @@
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 const whole = new Intl.NumberFormat('en-US')
 
+/** A number of tokens that a model reads or writes: 131,072 is 128K, as its maker says. */
+export function formatContext(tokens: number): string {
+  const isBinary = tokens % 1000 !== 0 && tokens % 1024 === 0
+  if (!isBinary) return formatCompact(tokens)
+  const thousands = tokens / 1024
+  return thousands % 1024 === 0 ? `${thousands / 1024}M` : `${thousands}K`
+}
+
 /** `12.3K` */
 export function formatCompact(count: number): string {
   return compact.format(count)

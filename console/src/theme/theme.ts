@@ -95,12 +95,10 @@ const toneOf: Record<string, Tone> = {
   teal: 'success',
   warning: 'warning',
   orange: 'warning',
+  yellow: 'warning',
   danger: 'danger',
   red: 'danger',
 }
-
-/** The darkest shade of yellow is too pale to read. */
-const darkest: Record<string, string> = { yellow: '#8a4b00' }
 
 /** Some colors of the library are too pale to read: secondary text, badges, colored text, links, outlined buttons. */
 export const cssVariables =
@@ -110,7 +108,7 @@ export const cssVariables =
     const dark = schemeVariables('dark')
     for (const [name, shades] of Object.entries(colors)) {
       const tone = toneOf[name]
-      const text = tone ? toneColors(tone, 'light').text : (darkest[name] ?? shades[9])
+      const text = tone ? toneColors(tone, 'light').text : shades[9]
       light[`--mantine-color-${name}-light`] = tone ? toneColors(tone, 'light').soft : shades[0]
       light[`--mantine-color-${name}-light-color`] = text
       light[`--mantine-color-${name}-text`] = text

@@ -16,6 +16,8 @@ export class HealthRegistry {
   readonly #byok = new Map<string, EndpointHealth>()
   /** Changes whenever an id is added or removed, which invalidates cached lists. */
   #version = 0
+  /** Endpoints that were forgotten since `takeForgotten`. */
+  #forgotten: string[] = []
   readonly #lists = new WeakMap<readonly Identified[], { version: number; list: (EndpointHealth | null)[] }>()
 
   /** Null for an endpoint without any attempts. */
@@ -67,7 +69,20 @@ export class HealthRegistry {
 
   /** Must be called when the endpoint or its credential has changed. */
   forget(id: string): void {
-    if (this.#mapOf(id).delete(id)) this.#version += 1
+    if (!this.#mapOf(id).delete(id)) return
+    this.#version += 1
+    this.#forgotten.push(id)
+  }
+
+  takeForgotten(): string[] {
+    const forgotten = this.#forgotten
+    this.#forgotten = []
+    return forgotten
+  }
+
+  *listAll(): Generator<[id: string, health: EndpointHealth]> {
+    yield* this.#shared
+    yield* this.#byok
   }
 
   #mapOf(id: string): Map<string, EndpointHealth> {

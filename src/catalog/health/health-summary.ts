@@ -50,9 +50,9 @@ export const healthSummaryFields = {
   state: z
     .enum(['unused', 'healthy', 'degraded', 'unavailable', 'no_credential'])
     .describe(
-      '`degraded`: some endpoints with traffic are failing or left out. `unavailable`: all of them are left out. `unused`: no traffic since the start.',
+      '`degraded`: some endpoints with traffic are failing or left out. `unavailable`: all of them are left out. `unused`: no traffic since the start, nor in the 24 hours before it.',
     ),
-  used_endpoints: z.int().describe('Endpoints with traffic since the start of the process.'),
+  used_endpoints: z.int().describe('Endpoints with traffic since 24 hours before the start of the process.'),
   problem_count: z.int().describe('Endpoints that are failing or left out.'),
   problems: z.array(problemEndpoint).describe(`The first ${maxListed} of them.`),
   last_error: lastError.nullable().describe('The newest of all endpoints.'),

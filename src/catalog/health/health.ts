@@ -1,5 +1,6 @@
 import type { UpstreamFailure } from '../../formats/call/failure.ts'
 import { SlidingCounter } from '../../platform/concurrency/sliding-counter.ts'
+import { AttemptHistory } from './attempt-history.ts'
 import type {
   AttemptCounts,
   EndpointRestriction,
@@ -11,7 +12,7 @@ import type {
 } from './endpoint-stats.ts'
 import { endpointFailures, rejections } from './failure-kinds.ts'
 import { HourlyMedians, hourMs } from './hourly-medians.ts'
-import { QuantileWindows, routingWindowMs, statsWindowMs } from './quantile-windows.ts'
+import { QuantileWindows } from './quantile-windows.ts'
 import { ToolCallHistory, type ToolCallQuality, unknownToolCallQuality } from './tool-call-history.ts'
 
 const secondMs = 1000
@@ -19,9 +20,6 @@ const minuteMs = 60 * secondMs
 
 /** Failures count toward instability and ejection for this long. */
 const failureWindowMs = 30 * secondMs
-const dayMs = 24 * 60 * minuteMs
-const daySlotMs = 5 * minuteMs
-const slotsPerHour = 12
 
 /** The share of failures below which an endpoint counts as stable. */
 const unstableFailureShare = 0.1
@@ -61,8 +59,7 @@ export class EndpointHealth {
   #lastFailureAt = Number.NEGATIVE_INFINITY
   #metrics: RoutingMetrics | null = null
   readonly #recent = new SlidingCounter(secondMs, 31, 3)
-  readonly #halfHour = new SlidingCounter(30 * secondMs, 61, 2)
-  readonly #day = new SlidingCounter(daySlotMs, 289, 2)
+  readonly history = new AttemptHistory()
   readonly #latency = new QuantileWindows()
   readonly #throughput = new QuantileWindows()
   readonly #hourlyLatency = new HourlyMedians()
@@ -131,7 +128,8 @@ export class EndpointHealth {
 
   /** Returns whether it was the trial of an endpoint that was ejected. */
   recordSuccess(now: number, { firstTokenMs, tokensPerSecond }: ReplyPerformance): boolean {
-    this.#count(now, ok)
+    this.#recent.add(now, ok)
+    this.history.addSuccess(now)
     this.#latency.add(now, firstTokenMs)
     this.#hourlyLatency.add(now, firstTokenMs)
     if (tokensPerSecond !== null) {
@@ -176,7 +174,7 @@ export class EndpointHealth {
       this.#ejectedUntil = Math.max(this.#ejectedUntil, ejectedUntil)
       this.#failingSince ||= now
     }
-    if (lastFailure && lastFailure.at > (this.#lastFailure?.at ?? 0)) this.#lastFailure = lastFailure
+    if (lastFailure) this.restoreFailure(lastFailure)
   }
 
   /** A trial of another node was successful. */
@@ -228,7 +226,8 @@ export class EndpointHealth {
   }
 
   #recordEndpointFailure(now: number): void {
-    this.#count(now, failed)
+    this.#recent.add(now, failed)
+    this.history.addFailure(now)
     this.#lastFailureAt = now
     this.#consecutiveFailures += 1
     // Attempts that were in flight at the ejection, or had no other endpoint, do not extend it.
@@ -273,46 +272,28 @@ export class EndpointHealth {
     return {
       latency: this.#latency.getStatsQuantiles(now),
       throughput: this.#throughput.getStatsQuantiles(now),
-      uptime5m: computeUptime(this.#halfHour, now, routingWindowMs),
-      uptime30m: computeUptime(this.#halfHour, now, statsWindowMs),
-      uptime1d: computeUptime(this.#day, now, dayMs),
-      attempts5m: countAttempts(this.#halfHour, now, routingWindowMs),
-      attempts30m: countAttempts(this.#halfHour, now, statsWindowMs),
-      attempts1d: countAttempts(this.#day, now, dayMs),
-      completed30m: this.#halfHour.sum(now, statsWindowMs, ok),
+      ...this.history.getStats(now),
     }
+  }
+
+  /** A newer failure remains. */
+  restoreFailure(failure: LastFailure): void {
+    if (failure.at > (this.#lastFailure?.at ?? 0)) this.#lastFailure = failure
   }
 
   /** The current hour and the 23 before it, oldest first. */
   getHours(now: number): HourlyHealth[] {
     const currentHour = Math.floor(now / hourMs)
-    const slotsInHour = (Math.floor(now / daySlotMs) % slotsPerHour) + 1
     return Array.from({ length: 24 }, (_, index) => {
       const hoursAgo = 23 - index
       const hour = currentHour - hoursAgo
-      const first = hoursAgo === 0 ? 0 : slotsInHour + (hoursAgo - 1) * slotsPerHour
-      const last = slotsInHour + hoursAgo * slotsPerHour
       return {
         endsAt: (hour + 1) * hourMs,
-        succeeded: this.#countSlots(now, first, last, ok),
-        failed: this.#countSlots(now, first, last, failed),
+        ...this.history.countHour(now, hoursAgo),
         medianLatency: this.#hourlyLatency.get(hour),
         medianThroughput: this.#hourlyThroughput.get(hour),
       }
     })
-  }
-
-  /** Sums the slots from `first` to before `last`, counted from the current one. */
-  #countSlots(now: number, first: number, last: number, field: number): number {
-    let sum = 0
-    for (let slot = first; slot < last; slot++) sum += this.#day.countSlot(now, slot, field)
-    return sum
-  }
-
-  #count(now: number, field: typeof ok | typeof failed): void {
-    this.#recent.add(now, field)
-    this.#halfHour.add(now, field)
-    this.#day.add(now, field)
   }
 
   #isOutlier(now: number): boolean {
@@ -336,13 +317,4 @@ export class EndpointHealth {
 /** A time further in the future than any that is ever set means that the clock was set back. */
 function isPending(until: number, now: number, maxMs: number): boolean {
   return now < until && until - now <= maxMs
-}
-
-function computeUptime(counters: SlidingCounter, now: number, windowMs: number): number | null {
-  const all = countAttempts(counters, now, windowMs)
-  return all === 0 ? null : (counters.sum(now, windowMs, ok) / all) * 100
-}
-
-function countAttempts(counters: SlidingCounter, now: number, windowMs: number): number {
-  return counters.sum(now, windowMs, ok) + counters.sum(now, windowMs, failed)
 }

@@ -89,7 +89,7 @@ export function limitError({ at, format }: LimitedRequest, rejection: Rejection)
   const message =
     available === 0n
       ? limitReachedMessages[kind](windowNames[window], limit.name)
-      : `This request may cost up to $${formatUsd(needed)}, but only $${formatUsd(available)} remains of ${limitNames[kind](windowNames[window], limit.name)}. ` +
+      : `This request may cost up to $${formatUsd(roundUp(needed))}, but only $${formatUsd(roundDown(available))} remains of ${limitNames[kind](windowNames[window], limit.name)}. ` +
         savingAdvice[format.task]
   const amounts = {
     limit: kind,
@@ -156,6 +156,18 @@ export function shortfallError({ applied, position, needed, used }: Shortfall, a
       ...(position && buildRateHeaders([{ applied, position, take: { used } }])),
     },
   })
+}
+
+const dollar = 1_000_000_000n
+const cent = dollar / 100n
+
+/** From a dollar on to cents. What is needed is rounded up and what remains down: one must not read as the other. */
+function roundUp(nanos: bigint): bigint {
+  return nanos < dollar ? nanos : ((nanos + cent - 1n) / cent) * cent
+}
+
+function roundDown(nanos: bigint): bigint {
+  return nanos < dollar ? nanos : (nanos / cent) * cent
 }
 
 /** Formats an amount without an exponent, which JavaScript prints very small numbers with. */

@@ -115,6 +115,7 @@ export interface Schema {
   comparison_replies: ComparisonReplyTable
   comparison_votes: ComparisonVoteTable
   managed_records: ManagedRecordTable
+  endpoint_health: EndpointHealthTable
   model_lists: ModelListTable
   model_list_changes: ModelListChangeTable
   daily_requests: DailyRequestTable
@@ -1734,6 +1735,18 @@ export interface ComparisonTable {
   sealed_prompts: string
   created_at: string
   updated_at: string
+}
+
+/** Attempts of all processes at an endpoint, in five minutes. */
+export interface EndpointHealthTable {
+  /** The time, in units of five minutes since 1970. */
+  slot: number
+  /** As `catalog/health/health-id.ts` writes it. */
+  endpoint: string
+  succeeded: number
+  failed: number
+  /** In JSON. */
+  last_failure: string | null
 }
 
 /** A record that a set of configuration files declares. */

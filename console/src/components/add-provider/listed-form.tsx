@@ -84,7 +84,7 @@ export function ListedForm({ provider, onBack, onClose, onAdded }: ListedFormPro
 function describeUse(isShared: boolean, isConfigured: boolean): string {
   if (!isShared) return 'A BYOK key: the provider bills your account for the requests of this workspace.'
   const use = 'Used for the requests of every organization without a key of its own.'
-  return isConfigured ? `${use} It replaces the key that the installation has now.` : use
+  return isConfigured ? `${use} It replaces the current server key.` : use
 }
 
 /** A small request shows more than the list of models, which some providers return for any key. */

@@ -17,7 +17,7 @@ export function OfferedModels({ models, onChange }: OfferedModelsProps) {
   if (models.length === 0) {
     return (
       <Text size="sm" role="status">
-        The server answers, and lists no models. Add them later on the screen of the models.
+        The server lists no models. You can add them later on the Models screen.
       </Text>
     )
   }

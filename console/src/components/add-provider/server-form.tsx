@@ -123,7 +123,7 @@ function ServerFields({ draft, slug, onChange }: ServerFieldsProps) {
     <>
       <TextField
         label="Address"
-        description="The base URL that paths are appended to"
+        description="The base URL of the API"
         placeholder="http://vllm.internal:8000/v1"
         value={draft.address}
         required
@@ -138,7 +138,7 @@ function ServerFields({ draft, slug, onChange }: ServerFieldsProps) {
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <PasswordInput
           label="API key"
-          description="If the server wants one. Sent to this address only."
+          description="Optional. Sent to this address only."
           value={draft.key}
           autoComplete="off"
           onChange={(event) => onChange({ key: event.currentTarget.value })}

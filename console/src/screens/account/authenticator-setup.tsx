@@ -34,7 +34,7 @@ export function AuthenticatorSetup({ onConfirm }: { onConfirm: (recoveryCodes: s
     >
       <Stack gap="sm">
         <Text size="sm">
-          Scan this with the app, or enter the secret by hand. Then type the code it shows.
+          Scan this code with the app, or enter the secret manually. Then enter the code that the app shows.
         </Text>
         <QrCode text={uri} label="QR code for the authenticator app" />
         <Group gap="xs">

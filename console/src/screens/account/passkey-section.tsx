@@ -54,7 +54,7 @@ export function PasskeySection() {
           }}
           onClose={() => setRemoving(null)}
         >
-          It can no longer be used to sign in here. Delete it on the device, too.
+          You can no longer sign in with it. Delete it from the device as well.
         </ConfirmByName>
       )}
     </Panel>

@@ -45,7 +45,7 @@ export function PasswordSection({ updatedAt }: { updatedAt: string | null }) {
           onConfirm={remove}
           onClose={() => setRemoving(false)}
         >
-          You then sign in with a passkey, a link by mail, or a link of the command line.
+          You can then sign in with a passkey, an e-mailed link or a link from the command line.
         </ConfirmByName>
       )}
     </Panel>

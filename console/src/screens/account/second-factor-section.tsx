@@ -22,7 +22,7 @@ export function SecondFactorSection({ confirmedAt, recoveryCodesLeft }: SecondFa
   return (
     <Panel
       title="Authenticator app"
-      description="A code of the app is required after a password or a link by mail. Passkeys need none."
+      description="Asks for a code after a password or an e-mailed link. Not needed with passkeys."
     >
       {confirmedAt === null ? (
         <AuthenticatorSetup onConfirm={setCodes} />
@@ -42,7 +42,7 @@ export function SecondFactorSection({ confirmedAt, recoveryCodesLeft }: SecondFa
             void queryClient.invalidateQueries(accountOptions)
           }}
         >
-          <Text size="sm">Each replaces a code of the app, once. Keep them apart from the app.</Text>
+          <Text size="sm">Each one works once instead of a code. Store them separately from the app.</Text>
         </SecretOnce>
       )}
     </Panel>
@@ -92,7 +92,7 @@ function ActiveAuthenticator({ confirmedAt, recoveryCodesLeft, onReplaceCodes }:
           onConfirm={remove}
           onClose={() => setRemoving(false)}
         >
-          A password alone is then enough to sign in, and the recovery codes are gone.
+          Your password alone will be enough to sign in, and the recovery codes stop working.
         </ConfirmByName>
       )}
     </>

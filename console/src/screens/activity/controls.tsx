@@ -53,7 +53,7 @@ export function Controls({ view }: { view: View }) {
         />
         <Switch
           size="sm"
-          label="Compare with the period before"
+          label="Compare with the previous period"
           checked={view.previous !== null}
           onChange={(event) => view.change({ compare: event.currentTarget.checked || undefined })}
         />

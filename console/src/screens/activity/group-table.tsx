@@ -34,7 +34,7 @@ export function GroupTable({ view, dimension: name }: { view: View; dimension: D
           />
           {metadata.truncated && (
             <Text size="sm" c="dimmed">
-              The {maxGroups} largest are shown. Filter or group differently to see others.
+              The {maxGroups} largest are shown. Change the filters or the grouping to see others.
             </Text>
           )}
         </>

@@ -38,7 +38,7 @@ export function AliasActions({ alias }: { alias: Alias }) {
           onConfirm={remove}
           onClose={close}
         >
-          Requests that name it are rejected, unless a model has the same name.
+          Requests that use it are rejected, unless a model has the same name.
         </ConfirmByName>
       )}
     </>

@@ -123,7 +123,7 @@ function Routes({ draft, onChange }: FieldsProps) {
       {draft.kind === 'order' ? (
         <ModelsInput
           label="Models"
-          description="The first one serves requests, the others are its fallbacks in this order"
+          description="The first model serves requests; the others are fallbacks, in this order"
           value={draft.models}
           onChange={(models) => onChange({ models })}
         />

@@ -27,7 +27,7 @@ function AliasesScreen() {
     <Page
       title="Aliases"
       docs="model-aliases"
-      description="Names that requests use for a model, a group tried in order, or several models by weight."
+      description="Model names of your own: one model, a list with fallbacks, or several models by weight."
       calls={[callOf(options)]}
       actions={
         mayCreate && (

@@ -30,7 +30,7 @@ function AuditScreen() {
     <Page
       title="Audit log"
       docs="audit"
-      description="Who changed what, and what was refused. Entries cannot be altered: each contains a hash of the one before."
+      description="Who changed what, and what was rejected. Entries are tamper-evident: each contains the hash of the previous one."
       calls={[callOf(options)]}
       actions={
         <>

@@ -99,7 +99,7 @@ function Children({ parent, path, interval }: ChildrenProps) {
 function emptyTexts(path: BudgetNode[]): string {
   const kind = path.at(-1)?.kind
   if (kind === 'workspace') return 'This workspace has no members and no keys.'
-  return kind === 'member' ? 'They have created no keys here.' : 'No workspaces.'
+  return kind === 'member' ? 'No keys in this workspace.' : 'No workspaces.'
 }
 
 /** A row that can be opened, and what is below it. */

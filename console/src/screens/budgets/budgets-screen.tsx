@@ -15,7 +15,7 @@ function BudgetsScreen() {
     <Page
       title="Budgets"
       docs="console#budgets"
-      description="What the organization, its workspaces, members and keys have spent, what limits them, and which limit would refuse a request first."
+      description="Spending and limits of the organization, its workspaces, members and keys, and the limit each would reach first."
       calls={[
         callOf(childrenOptions('organization')),
         callOf(childrenOptions('workspace:<id>')),
@@ -31,9 +31,8 @@ function BudgetsScreen() {
       />
       <BudgetTree interval={window} />
       <Text size="xs" c="dimmed" maw={720}>
-        Days, weeks and months begin at 00:00 UTC. The forecast is what will be spent at the end of the window
-        if spending goes on at its average since the window began; it is shown once a twentieth of the window
-        has passed. Held is reserved for requests that are running.
+        Days, weeks and months begin at 00:00 UTC. The forecast assumes that spending continues at its average
+        rate; it appears after 5% of the window. Held amounts are reserved for running requests.
       </Text>
     </Page>
   )

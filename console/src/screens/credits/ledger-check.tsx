@@ -17,7 +17,7 @@ export function LedgerCheck() {
   return (
     <Panel
       title="Check the ledger"
-      description="Verifies that no amount was lost, charged twice or held forever, as the command check-ledger does. Requests are served meanwhile."
+      description="Verifies that no amount was lost, charged twice or held forever, like the command check-ledger. The server keeps serving requests."
       actions={
         <Button size="xs" variant="default" loading={check.isPending} onClick={() => check.mutate({})}>
           Check now
@@ -51,7 +51,7 @@ function Result({ result: { sound, findings, figures } }: { result: Schemas['Led
       >
         {sound
           ? 'Every invariant holds.'
-          : 'Keep the database as it is, make a backup, and report what is listed below.'}
+          : 'Make a backup of the database, change nothing, and report the violations below.'}
       </Alert>
       <Fields fields={sums} />
       <DataTable columns={columns} rows={findings} keyOf={({ statement }) => statement} minWidth={560} />

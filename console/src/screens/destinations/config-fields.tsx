@@ -18,7 +18,7 @@ export function ConfigFields({ type, config, stored = {}, isDisabled = false, on
   return (
     <Stack gap="sm">
       <Text size="sm" c="dimmed">
-        Where to find these values, and what appears there: <Code>{docsOf(type)}</Code> in the documentation.
+        Where to find these values: <Code>{docsOf(type)}</Code> in the documentation.
       </Text>
       {Object.entries(kindOf(type).fields).map(([name, field]) => (
         <ConfigInput

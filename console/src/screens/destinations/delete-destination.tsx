@@ -16,12 +16,12 @@ export function DeleteDestination({ destination }: { destination: Destination })
   return (
     <DangerPanel
       title="Delete the destination"
-      description="Its secrets are erased, and the events that wait for it are dropped. What it has received stays there."
+      description="Its secrets and pending events are deleted. Events that it received are not affected."
       action="Delete"
       name={nameOf(destination)}
       onConfirm={remove}
     >
-      This cannot be undone. To stop it for a while, pause it instead.
+      This cannot be undone. To stop it temporarily, pause it instead.
     </DangerPanel>
   )
 }

@@ -16,7 +16,7 @@ export function findRemedy(error: string): string | null {
   const status = Number(/status (\d{3})/.exec(error)?.[1])
   if (status === 401 || status === 403)
     return 'The destination does not accept the credentials. Enter them again below, and check that they may write.'
-  if (status === 404) return 'Nothing is at this address. Check the address, and the names in the settings.'
+  if (status === 404) return 'Page not found. Check the address, and the names in the settings.'
   if (status === 400 || status === 413 || status === 422)
     return 'The destination does not accept what was sent. Check the settings; the failures below can be sent again.'
   if (status === 410) return 'The destination says that it is gone. Enable it below once it is back.'

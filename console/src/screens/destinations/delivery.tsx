@@ -29,7 +29,7 @@ export function Delivery({ destination, mayChange }: DeliveryProps) {
   return (
     <Panel
       title="Delivery"
-      description="Requests are reported after they have ended, so a slow destination delays none."
+      description="Requests are reported after they end; a slow destination does not delay them."
       actions={mayChange && status && <PauseButton id={destination.id} status={status} />}
     >
       <QueryView query={query}>
@@ -97,7 +97,7 @@ function Problems({ destination, status }: { destination: Destination; status: S
         </Alert>
       )}
       {destination.secrets_held_back && (
-        <Alert color="orange" icon={<WarningIcon />} title="The secrets are needed again">
+        <Alert color="orange" icon={<WarningIcon />} title="Enter the secrets again">
           The address was changed to another server. The stored secrets are not sent there until you enter all
           of them again below, header values included.
         </Alert>

@@ -43,7 +43,7 @@ function DestinationsScreen() {
       title="Observability"
       docs="observability"
       scope="listed"
-      description="Where the finished requests of a workspace are reported: an OpenTelemetry collector, a tracing product, a database, a bucket or a webhook."
+      description="Reports completed requests of a workspace to an OpenTelemetry collector, a tracing product, a database, a bucket or a webhook."
       calls={[callOf(options), ...(first ? [callOf(statusOptions(first.id))] : [])]}
       actions={
         mayDo(session, 'destinations:write') && (
@@ -60,8 +60,8 @@ function DestinationsScreen() {
         onPage={(next) => void navigate({ search: writeOffset(next) })}
         empty={
           <EmptyState title="No destinations">
-            Add one to see every request in the tool that your team already uses. Requests are never delayed
-            by it, and prompts can be left out.
+            Send every request to the tools that your team already uses. Prompts can be left out, and requests
+            are not delayed.
           </EmptyState>
         }
       >

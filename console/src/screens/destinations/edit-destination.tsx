@@ -82,7 +82,7 @@ function SettingFields({ destination, draft, isDisabled, onChange }: SettingFiel
       />
       <Switch
         label="Enabled"
-        description="While it is off, requests are not queued and never reported. To queue them, pause it instead."
+        description="While it is off, requests are neither reported nor queued. To queue them, pause it instead."
         disabled={isDisabled}
         checked={draft.enabled}
         onChange={(event) => onChange({ enabled: event.currentTarget.checked })}

@@ -22,7 +22,7 @@ export function HeaderFields({ headers, isDisabled = false, onChange }: HeaderFi
       </Text>
       {headers.length === 0 && (
         <Text size="sm" c="dimmed">
-          None. Add one if the destination or a proxy in front of it needs it.
+          None. Add one if the destination or a proxy requires it.
         </Text>
       )}
       {headers.map((header, index) => (

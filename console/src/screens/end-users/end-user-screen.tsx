@@ -45,7 +45,7 @@ function EndUserScreen() {
       <TextLink to="/end-users">All end users</TextLink>
       {isUnknown ? (
         <EmptyState title="No requests in the last 30 days">
-          Requests that are older are in the request log. The end user can still be blocked, or erased.
+          Older requests are in the request log. You can still block or erase the end user.
         </EmptyState>
       ) : (
         <QueryView query={query}>{({ data }) => <Usage endUser={data} />}</QueryView>

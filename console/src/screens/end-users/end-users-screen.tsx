@@ -28,7 +28,7 @@ function EndUsersScreen() {
     <Page
       title="End users"
       docs="end-users"
-      description="The people and accounts that your applications serve, with their usage of the last 30 days, the largest spending first."
+      description="The people and accounts that your applications serve, by spending in the last 30 days."
       calls={[callOf(options)]}
     >
       <SearchField
@@ -44,8 +44,7 @@ function EndUsersScreen() {
         empty={
           q === '' ? (
             <EmptyState title={offset > 0 ? 'No further end users' : 'No end users yet'}>
-              One appears here when a request names its end user, in the field “user” or the header
-              x-headgate-user.
+              End users appear here once requests name them in the field “user” or the header x-headgate-user.
             </EmptyState>
           ) : (
             <NothingFound text={q} />

@@ -48,7 +48,7 @@ const countNames: Record<string, string> = {
   stored_responses: 'Stored responses',
   conversations: 'Conversations',
   videos: 'Videos',
-  similar_replies: 'Cached replies found by meaning',
+  similar_replies: 'Semantically cached replies',
   undelivered_events: 'Events not yet delivered',
   refused_requests: 'Refused requests',
   limit_counters: 'Counts of limits',
@@ -70,7 +70,7 @@ function ReceiptPanel({ sent }: { sent: Receipt }) {
   return (
     <Panel
       title="Receipt"
-      description="Keep the id: the receipt can be read with it, and is in the audit log."
+      description="Keep this ID to read the receipt later. The receipt is also in the audit log."
     >
       <Stack gap="sm">
         <Alert color={isDone ? 'teal' : 'blue'} role="status">

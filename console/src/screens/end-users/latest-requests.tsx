@@ -35,7 +35,7 @@ export function LatestRequests({ name }: { name: string }) {
         <QueryView query={query}>
           {({ data }) =>
             data.length === 0 ? (
-              <Text size="sm">None of the requests that were searched.</Text>
+              <Text size="sm">None in the requests searched.</Text>
             ) : (
               <RequestRows requests={data.slice(0, shownRequests)} />
             )

@@ -35,7 +35,7 @@ function ContainersScreen() {
       title="Containers"
       docs="containers"
       scope="one"
-      description="Where the shell commands of models run. A container stores its files until 30 days after its last command."
+      description="Models run shell commands in containers. Files are kept for 30 days after the last command."
       calls={id ? [call] : []}
     >
       <MediaTabs current="/files/containers" />
@@ -62,8 +62,7 @@ function ContainersScreen() {
       </form>
       {id === '' ? (
         <EmptyState title="Choose a container">
-          A model that may run shell commands does so in a container. Its id is in the result of the tool, and
-          derived from the session of the request.
+          Models run shell commands in containers. The ID of a container is in the result of the tool.
         </EmptyState>
       ) : (
         <CursorList

@@ -56,7 +56,7 @@ function TextPreview({ bytes, file }: { bytes: ArrayBuffer; file: StoredFile }) 
       <CodeBlock code={new TextDecoder().decode(bytes)} label="Copy the text" />
       {file.bytes > maxTextBytes && (
         <Text size="sm" c="dimmed">
-          This is the beginning. Download the file to see the rest.
+          Only the beginning is shown. Download the file to see the rest.
         </Text>
       )}
     </>

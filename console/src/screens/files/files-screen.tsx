@@ -38,7 +38,7 @@ function FilesScreen() {
       title="Files"
       docs="files"
       scope="one"
-      description={`Files that prompts can name by their id${workspace ? `, in the workspace ${workspace.name}` : ''}. They do not expire.`}
+      description={`Files that prompts can refer to by ID${workspace ? `, in the workspace ${workspace.name}` : ''}. They do not expire.`}
       calls={[call]}
       actions={
         mayDo(session, 'files:write') && (
@@ -70,7 +70,7 @@ function FilesScreen() {
         empty={
           <EmptyState title="No files yet">
             Files appear here once you upload one, or once an application does with <code>POST /files</code>.
-            Prompts can then name a file by its id, for any provider.
+            Prompts for any provider can then refer to a file by its ID.
           </EmptyState>
         }
       >
@@ -184,7 +184,7 @@ function FileActions({ file }: { file: StoredFile }) {
               onConfirm={remove}
               onClose={close}
             >
-              Requests and conversations that name it fail from then on. It cannot be restored.
+              Requests and conversations that refer to it will fail. It cannot be restored.
             </ConfirmByName>
           )}
         </DialogButton>

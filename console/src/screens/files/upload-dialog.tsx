@@ -42,6 +42,7 @@ export function UploadDialog({ onClose }: { onClose: () => void }) {
         placeholder="Choose files"
         multiple
         clearable
+        clearButtonProps={{ 'aria-label': 'Clear the files' }}
         value={files}
         onChange={setFiles}
         data-autofocus
@@ -51,7 +52,7 @@ export function UploadDialog({ onClose }: { onClose: () => void }) {
       </Text>
       <Select
         label="Purpose"
-        description="For applications that list files by it."
+        description="Applications can list files by purpose."
         allowDeselect={false}
         data={[...uploadPurposes]}
         value={purpose}

@@ -105,7 +105,7 @@ function JobActions({ job }: { job: VideoJob }) {
               onConfirm={remove}
               onClose={close}
             >
-              The job of {model} and its videos are deleted. What it has cost stays charged.
+              The job of {model} and its videos are deleted. Its cost stays charged.
             </ConfirmByName>
           )}
         </DialogButton>

@@ -77,7 +77,7 @@ function Deletion({ guardrail: { id, name } }: { guardrail: Guardrail }) {
   return (
     <DangerPanel
       title="Delete the guardrail"
-      description="Its rules no longer apply to the keys and members that it is assigned to."
+      description="Its rules no longer apply to its keys and members."
       action="Delete"
       name={name}
       onConfirm={remove}

@@ -41,7 +41,7 @@ function GuardrailsScreen() {
     <Page
       title="Guardrails"
       docs="guardrails"
-      description="Rules for what requests and replies may contain, which models they may use and what they may cost. They apply to the keys and members that they are assigned to."
+      description="Rules for the content, models and cost of requests. Assign them to keys and members."
       scope="listed"
       calls={[callOf(options), callOf(hitsOptions(workspaceId))]}
       actions={
@@ -66,7 +66,7 @@ function GuardrailsScreen() {
           q === '' ? (
             <EmptyState title="No guardrails">
               Create one to keep personal data from providers, to block what must not be sent, or to allow
-              some models only. You can try it on a text before it has any effect.
+              some models only. You can test it before it takes effect.
             </EmptyState>
           ) : (
             <NothingFound text={q} />

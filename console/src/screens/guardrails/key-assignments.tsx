@@ -32,7 +32,7 @@ export function KeyAssignments({ guardrail, mayChange }: { guardrail: Guardrail;
       {({ data, total_count }) => (
         <AssignmentList
           title="Keys"
-          description="A key has at most one guardrail of its own: assigning replaces the one before."
+          description="A key has at most one guardrail of its own. Assigning replaces it."
           items={data.map((item) => ({ id: item.key_hash, name: `${item.key_name} (${item.key_label})` }))}
           offset={offset}
           total={total_count}

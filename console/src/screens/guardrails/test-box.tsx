@@ -15,7 +15,7 @@ const maxCharacters = 20_000
 const outcomes: Record<Schemas['GuardrailPreview']['outcome'], { color: string; text: string }> = {
   allowed: { color: 'teal', text: 'The request would pass unchanged.' },
   redacted: { color: 'orange', text: 'The request would pass with the marked text replaced.' },
-  blocked: { color: 'red', text: 'The request would be refused.' },
+  blocked: { color: 'red', text: 'The request would be rejected.' },
 }
 
 /** Shows what the draft does with a text, while it is typed. Nothing is sent to a model or recorded. */
@@ -26,7 +26,7 @@ export function TestBox({ draft }: { draft: Draft | null }) {
   return (
     <Panel
       title="Try it"
-      description="With the rules as they are above, saved or not. Nothing is sent to a model or recorded."
+      description="Uses the rules above, including unsaved changes. Nothing is sent to a model or recorded."
     >
       <Textarea
         label="Message"

@@ -37,7 +37,7 @@ function Failing({ providers }: { providers: Health[] }) {
   if (failing.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        No provider fails now.
+        All providers are working.
       </Text>
     )
   }

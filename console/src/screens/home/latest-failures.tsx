@@ -1,15 +1,10 @@
 import { Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { Schemas } from '../../api/client.ts'
-import { type Column, DataTable } from '../../components/data-table.tsx'
+import { FailureTable } from '../../components/failure-table.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
-import { StatusBadge } from '../../components/status-badge.tsx'
 import { TextLink } from '../../components/text-link.tsx'
-import { Time } from '../../components/time.tsx'
 import { failuresQuery, type Selection } from './queries.ts'
-
-type LoggedRequest = Schemas['LoggedRequest']
 
 const skeletonRows = ['first', 'second', 'third', 'fourth']
 
@@ -40,7 +35,7 @@ export function LatestFailures({ selection }: { selection: Selection }) {
         <QueryView query={query}>
           {({ data, cursor }) =>
             data.length > 0 ? (
-              <DataTable columns={columns} rows={data} keyOf={({ id }) => id} minWidth={300} />
+              <FailureTable requests={data} isMixed />
             ) : (
               <Text size="sm" c="dimmed">
                 {cursor === null
@@ -54,42 +49,3 @@ export function LatestFailures({ selection }: { selection: Selection }) {
     </Panel>
   )
 }
-
-const columns: Column<LoggedRequest>[] = [
-  {
-    header: 'Time',
-    render: ({ id, created_at }) => (
-      <TextLink to="/requests/$id" params={{ id }} size="sm" style={{ whiteSpace: 'nowrap' }}>
-        <Time iso={created_at} style="age" />
-      </TextLink>
-    ),
-  },
-  { header: 'Status', visibleFrom: 'sm', render: ({ status }) => <StatusBadge status={status} /> },
-  {
-    header: 'Error',
-    breaksWords: true,
-    maxWidth: 420,
-    render: ({ error_code, message, requests }) => (
-      <Text size="sm" lineClamp={2} component="div">
-        {message ?? error_code ?? 'canceled'}
-        {requests > 1 && ` (${requests} times)`}
-      </Text>
-    ),
-  },
-  {
-    header: 'Model',
-    breaksWords: true,
-    visibleFrom: 'sm',
-    render: ({ model, requested_model }) => model ?? requested_model ?? '–',
-  },
-  { header: 'Key', breaksWords: true, visibleFrom: 'md', render: ({ key }) => key?.name ?? '–' },
-  {
-    header: 'Workspace',
-    visibleFrom: 'lg',
-    render: ({ workspace }) => (
-      <Text size="sm" truncate maw={160}>
-        {workspace.name ?? workspace.id}
-      </Text>
-    ),
-  },
-]

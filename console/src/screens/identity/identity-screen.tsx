@@ -34,7 +34,7 @@ function IdentityScreen() {
       docs="sso"
       description={
         <>
-          How people and workloads of your company get in. Where somebody is signed in is on their page under{' '}
+          How people and workloads sign in. To see the sessions of a person, open them in{' '}
           <Anchor component={Link} to="/members" underline="always">
             Members
           </Anchor>

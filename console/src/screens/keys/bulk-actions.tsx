@@ -55,7 +55,7 @@ function SetTags({ count, onSave, onClose }: BulkFormProps) {
       onSubmit={() => onSave({ tags: toTagRules(rules) })}
       onClose={onClose}
     >
-      <Text size="sm">Replaces the tag rules of the selected keys. Without rules, these are removed.</Text>
+      <Text size="sm">Replaces the tag rules of the selected keys. Leave empty to remove them.</Text>
       <TagRulesFields value={rules} onChange={setRules} />
     </FormDialog>
   )
@@ -75,7 +75,7 @@ function SetLimit({ count, onSave, onClose }: BulkFormProps) {
       onSubmit={() => onSave(toKeyLimit(limit))}
       onClose={onClose}
     >
-      <Text size="sm">Each of the selected keys gets this limit. What they have spent stays counted.</Text>
+      <Text size="sm">Sets this limit on each selected key. Past spending still counts.</Text>
       <KeyLimitFields value={limit} onChange={(changes) => setLimit({ ...limit, ...changes })} />
     </FormDialog>
   )

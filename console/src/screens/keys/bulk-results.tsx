@@ -44,7 +44,7 @@ export function BulkResults({ results, onClose }: BulkResultsProps) {
       <Stack>
         {failed > 0 && (
           <Alert color="red" icon={<WarningIcon />}>
-            {formatPlural(failed, 'line')} failed. Correct them, and create only these again.
+            {formatPlural(failed, 'line')} failed. Correct them and try these again.
           </Alert>
         )}
         <DataTable

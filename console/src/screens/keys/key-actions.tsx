@@ -53,7 +53,7 @@ export function KeyActions({ apiKey, onDelete }: KeyActionsProps) {
         >
           <Text size="sm">
             Applications that use {apiKey.name} are refused at once, and the key cannot be restored. Its past
-            requests stay in the records. To stop it for a while, disable it instead.
+            requests stay in the records. To stop it temporarily, disable it instead.
           </Text>
         </ConfirmByName>
       )}

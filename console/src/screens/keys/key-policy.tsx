@@ -20,10 +20,7 @@ export function KeyPolicyView({ hash }: { hash: string }) {
         return (
           <Stack gap="sm">
             {lines.length === 0 ? (
-              <Text size="sm">
-                Nothing restricts this key but its limit. A guardrail of the organization, the workspace, the
-                creator or the key would appear here.
-              </Text>
+              <Text size="sm">No guardrails apply to this key.</Text>
             ) : (
               <DataTable
                 columns={columns}

@@ -49,7 +49,7 @@ function KeysScreen() {
     <Page
       title="API keys"
       docs="billing#limits"
-      description="Applications send a key with every request. It says who pays, how much they may spend, and what is allowed."
+      description="Applications authenticate with a key. Keys have spending limits, an owner and rules."
       scope="listed"
       calls={[callOf(options)]}
       actions={
@@ -80,12 +80,11 @@ function KeysScreen() {
 }
 
 function NoKeys({ search: { q = '', offset = 0, creator_user_id } }: { search: KeysSearch }) {
-  if (offset > 0) return <EmptyState title="No further keys">This page is past the last key.</EmptyState>
+  if (offset > 0) return <EmptyState title="No further keys">No more keys.</EmptyState>
   if (q !== '' || creator_user_id !== undefined) return <NothingFound text={q} />
   return (
     <EmptyState title="No keys yet">
-      A key appears here once somebody creates one for an application. Give each application a key, so that
-      you can limit and replace them one by one.
+      Create a key for each application, to limit and replace them independently.
     </EmptyState>
   )
 }

@@ -48,7 +48,7 @@ export function LimitActions({ limit }: { limit: Limit }) {
         >
           Requests are no longer limited to {describeAmount(limit)}.{' '}
           {limit.source === 'limit'
-            ? 'To stop this for a while, disable the limit instead.'
+            ? 'To stop it temporarily, disable the limit instead.'
             : `The ${limit.source} itself remains.`}
         </ConfirmByName>
       )}

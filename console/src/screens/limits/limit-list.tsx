@@ -8,6 +8,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
 import { UsageBar } from '../../components/usage-bar.tsx'
 import { useMemberNames } from '../../components/use-members.ts'
+import { useKeyNames } from '../../components/use-record-names.ts'
 import { useWorkspaceNames } from '../../components/use-workspaces.ts'
 import { Declared } from './declared.tsx'
 import { LimitActions } from './limit-actions.tsx'
@@ -51,6 +52,7 @@ function LimitTable({ limits, offset }: { limits: Limit[]; offset: number }) {
   const usage = useQuery(usageOptions(offset)).data?.data ?? []
   const usageById = new Map(usage.map((entry) => [entry.id, entry]))
   const workspaceOf = useWorkspaceNames(limits.map(({ match }) => match.workspace_id))
+  const keyOf = useKeyNames(limits.flatMap(({ match }) => match.key_hash ?? []))
   const memberOf = useMemberNames(limits.map(({ match }) => match.user_id))
   return (
     <DataTable
@@ -65,7 +67,11 @@ function LimitTable({ limits, offset }: { limits: Limit[]; offset: number }) {
           maxWidth: 320,
           visibleFrom: 'sm',
           render: (limit) => (
-            <Counted limit={limit} parts={describeMatch(limit.match, { workspaceOf, memberOf })} />
+            <Counted
+              limit={limit}
+              keyOf={keyOf}
+              parts={describeMatch(limit.match, { workspaceOf, memberOf })}
+            />
           ),
         },
         { header: 'Limit', render: describeAmount },
@@ -106,7 +112,13 @@ const ownPermissions = {
   guardrail: 'guardrails:write',
 } as const satisfies Record<Exclude<Limit['source'], 'settings'>, string>
 
-function Counted({ limit: { match, per }, parts }: { limit: Limit; parts: string[] }) {
+interface CountedProps {
+  limit: Limit
+  keyOf: (hash: string) => string
+  parts: string[]
+}
+
+function Counted({ limit: { match, per }, keyOf, parts }: CountedProps) {
   const { key_hash } = match
   const separately = describePer(per)
   return (
@@ -115,7 +127,7 @@ function Counted({ limit: { match, per }, parts }: { limit: Limit; parts: string
         {key_hash === null && parts.length === 0 && 'All requests'}
         {key_hash !== null && (
           <Anchor component={Link} to={`/keys/${key_hash}`} underline="always">
-            key {key_hash.slice(0, 12)}
+            key {keyOf(key_hash)}
           </Anchor>
         )}
         {key_hash !== null && parts.length > 0 && ' · '}

@@ -58,7 +58,7 @@ function KeyList({ keys }: { keys: ApiKey[] }) {
   if (keys.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        No key that is enabled.
+        No enabled keys.
       </Text>
     )
   }
@@ -92,7 +92,7 @@ function DisableAll({ id, name, onClose }: MemberKeysProps & { onClose: () => vo
   return (
     <FormDialog title={`Disable all keys of ${name}`} action="Disable" onSubmit={disable} onClose={onClose}>
       <Text size="sm">
-        Applications that use one of these keys are rejected at once. Keys can be enabled again one by one.
+        Applications that use these keys are rejected immediately. You can enable keys again one by one.
       </Text>
     </FormDialog>
   )

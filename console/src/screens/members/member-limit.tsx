@@ -19,7 +19,7 @@ export function MemberLimit({ member }: { member: MemberDetails }) {
   return (
     <Panel
       title="Limit for all keys"
-      description="For all keys of this member together, in all workspaces."
+      description="All keys of this member together, in all workspaces."
       actions={
         mayDoEverywhere(session, 'members:write') && (
           <DialogButton label="Change limit" variant="default">

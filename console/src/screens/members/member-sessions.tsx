@@ -27,7 +27,7 @@ export function MemberSessions({ memberId, name }: { memberId: string; name: str
   return (
     <Panel
       title="Sessions"
-      description="Where this person is signed in to the console. Keys of the API are not affected."
+      description="Console sessions of this person. API keys are not affected."
       actions={
         count > 0 &&
         mayDoEverywhere(session, 'sessions:write') && (
@@ -39,11 +39,7 @@ export function MemberSessions({ memberId, name }: { memberId: string; name: str
     >
       <QueryView query={query}>
         {({ data }) =>
-          data.length === 0 ? (
-            <Text size="sm">Not signed in anywhere.</Text>
-          ) : (
-            <SessionTable sessions={data} />
-          )
+          data.length === 0 ? <Text size="sm">No active sessions.</Text> : <SessionTable sessions={data} />
         }
       </QueryView>
     </Panel>

@@ -1,22 +1,25 @@
 import { Badge, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
+import { Fragment } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
 import { writeOffset, writeText } from '../../app/search-params.ts'
 import { mayDoEverywhere, useSession } from '../../app/session.tsx'
-import { Id } from '../../components/copy.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { workspaceField } from '../../components/filter-fields.ts'
 import type { Filters } from '../../components/filter-query.ts'
+import { Money } from '../../components/money.tsx'
 import { Page } from '../../components/page.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
 import { ScreenFilters } from '../../components/screen-filters.tsx'
 import { NothingFound } from '../../components/search-field.tsx'
 import { TextLink } from '../../components/text-link.tsx'
+import { Time } from '../../components/time.tsx'
+import { useSpend } from '../../components/use-spend.ts'
 import { nameOfPerson } from '../../format/person.ts'
 import { Invitations, invitationsOptions } from './invitations.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
@@ -51,7 +54,7 @@ function MembersScreen() {
   const { q = '', role, workspace_id } = search
   const navigate = screen.useNavigate()
   const options = api.queryOptions('get', '/organization/members', {
-    params: { query: { offset, limit: pageSize, ...search } },
+    params: { query: { offset, limit: pageSize, include_activity: true, ...search } },
   })
   const query = useQuery({ ...options, placeholderData: keepPreviousData })
   const readsAll = mayDoEverywhere(session, 'members:read')
@@ -59,7 +62,7 @@ function MembersScreen() {
     <Page
       title="Members"
       docs="sign-in#invite-people"
-      description="The people of your organization, and who is invited. What somebody may do comes from their roles and workspaces."
+      description="The people in your organization and open invitations. Permissions come from roles and workspaces."
       calls={[callOf(options), ...(readsAll ? [callOf(invitationsOptions(0))] : [])]}
       actions={
         <>
@@ -108,12 +111,14 @@ interface MemberTableProps {
 }
 
 function MemberTable({ members, hasDetails }: MemberTableProps) {
-  const { member: self } = useSession()
+  const session = useSession()
+  const { member: self } = session
+  const spendOf = useSpend({ dimension: 'user', ids: members.map(({ id }) => id) })
   return (
     <DataTable
       rows={members}
       keyOf={({ id }) => id}
-      minWidth={560}
+      minWidth={340}
       columns={[
         {
           header: 'Name',
@@ -142,8 +147,44 @@ function MemberTable({ members, hasDetails }: MemberTableProps) {
             </Badge>
           ),
         },
-        { header: 'Id', render: ({ id }) => <Id value={id} /> },
+        {
+          header: 'Workspaces',
+          breaksWords: true,
+          maxWidth: 320,
+          visibleFrom: 'sm',
+          render: ({ workspaces = [] }) => <WorkspaceNames workspaces={workspaces} />,
+        },
+        { header: 'Spend, 30 days', isNumber: true, render: ({ id }) => <Money value={spendOf(id)} /> },
+        mayDoEverywhere(session, 'sessions:read') && {
+          header: 'Last seen',
+          visibleFrom: 'sm',
+          render: ({ last_seen_at }) => (last_seen_at ? <Time iso={last_seen_at} style="age" /> : '–'),
+        },
       ]}
     />
   )
 }
+
+/** Names that fit in a row. */
+const shownNames = 3
+
+function WorkspaceNames({ workspaces }: { workspaces: { id: string; name: string }[] }) {
+  if (workspaces.length === 0) return '–'
+  const rest = workspaces.length - shownNames
+  return (
+    <>
+      {workspaces.slice(0, shownNames).map(({ id, name }, index) => (
+        <Fragment key={id}>
+          {index > 0 && ', '}
+          <TextLink to="/workspaces/$id" params={{ id }}>
+            {name}
+          </TextLink>
+        </Fragment>
+      ))}
+      {rest > 0 && ` and ${rest}${workspaces.length < maxNamed ? '' : '+'} more`}
+    </>
+  )
+}
+
+/** The server names so many. */
+const maxNamed = 10

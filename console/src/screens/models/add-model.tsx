@@ -48,7 +48,7 @@ export function AddModel({ onClose }: { onClose: () => void }) {
     >
       <TextInput
         label="Id"
-        description="What requests name it by, as author/model"
+        description="The name in requests, as author/model"
         placeholder="acme/fast-1"
         value={draft.id}
         required
@@ -65,7 +65,7 @@ export function AddModel({ onClose }: { onClose: () => void }) {
       <ProviderSelect value={provider} onChange={setProvider} />
       <TextInput
         label="Provider model"
-        description="The name that the provider knows it by"
+        description="The model name at the provider"
         placeholder={slug}
         value={draft.upstream}
         onChange={(event) => set({ upstream: event.currentTarget.value })}
@@ -73,7 +73,7 @@ export function AddModel({ onClose }: { onClose: () => void }) {
       <PriceFields value={prices} onChange={setPrices} />
       <NumberInput
         label="Context"
-        description="Tokens of prompt and answer together"
+        description="Prompt and reply together, in tokens"
         min={1}
         thousandSeparator=","
         value={draft.context ?? ''}

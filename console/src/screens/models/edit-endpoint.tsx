@@ -55,12 +55,12 @@ export function EditEndpoint({ model, tag, onClose }: EditEndpointProps) {
         <ProviderSelect value={provider} onChange={setProvider} />
       ) : (
         <Text size="sm" c="dimmed">
-          Fill in what should differ. What is left empty keeps its value.
+          Empty fields keep their value.
         </Text>
       )}
       <TextInput
         label="Provider model"
-        description="The name that the provider knows it by"
+        description="The model name at the provider"
         placeholder={beneath?.upstream_model ?? ''}
         value={upstream}
         required={tag === null}
@@ -69,7 +69,7 @@ export function EditEndpoint({ model, tag, onClose }: EditEndpointProps) {
       <PriceFields value={prices} placeholders={priceDraftOf(beneath?.pricing)} onChange={setPrices} />
       <NumberInput
         label="Context"
-        description="Tokens of prompt and answer together"
+        description="Prompt and reply together, in tokens"
         min={1}
         thousandSeparator=","
         placeholder={beneath?.context_length?.toString() ?? ''}

@@ -40,7 +40,7 @@ export function EditModel({ model, onClose }: EditModelProps) {
       onClose={onClose}
     >
       <Text size="sm" c="dimmed">
-        Fill in what should differ. What is left empty keeps its value. Prices belong to the endpoints.
+        Empty fields keep their value. Prices are set on the endpoints.
       </Text>
       <TextInput
         label="Name"
@@ -59,7 +59,7 @@ export function EditModel({ model, onClose }: EditModelProps) {
       />
       <NumberInput
         label="Context"
-        description="Tokens of prompt and answer together"
+        description="Prompt and reply together, in tokens"
         min={1}
         thousandSeparator=","
         placeholder={now?.context_length?.toString() ?? ''}

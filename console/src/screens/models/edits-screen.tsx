@@ -33,7 +33,7 @@ function EditsScreen() {
     <Page
       title="Catalog changes"
       docs="catalog"
-      description="What was added or changed here, compared with the value without the edit, which includes headgate.yaml."
+      description="Changes made in the console or API, compared with the built-in catalog and headgate.yaml."
       calls={[callOf(providersOptions), callOf(modelsOptions)]}
       actions={
         <Button component={Link} to="/models" variant="default" size="xs">

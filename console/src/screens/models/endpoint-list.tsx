@@ -7,7 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { EndpointSparklines } from '../../components/endpoint-sparklines.tsx'
 import { HealthBadge, HealthReason } from '../../components/health-state.tsx'
 import { TextLink } from '../../components/text-link.tsx'
-import { formatCompact } from '../../format/number.ts'
+import { formatContext } from '../../format/number.ts'
 import { PriceCells } from './price-cells.tsx'
 
 type Endpoint = Schemas['PublicEndpoint']
@@ -84,7 +84,7 @@ function EndpointRow({ endpoint, health }: EndpointRowProps) {
         <Id value={endpoint.tag} label="Copy the tag" />
       </Table.Td>
       <PriceCells pricing={pricing} />
-      <Table.Td ta="right">{formatCompact(endpoint.context_length)}</Table.Td>
+      <Table.Td ta="right">{formatContext(endpoint.context_length)}</Table.Td>
       <EndpointSparklines health={health} />
       <Table.Td maw={220}>
         <Spoiler maxHeight={40} showLabel="Show all" hideLabel="Show less" fz="xs">

@@ -10,7 +10,7 @@ import { Page } from '../../components/page.tsx'
 import { Price } from '../../components/price.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { RichText } from '../../components/rich-text.tsx'
-import { formatCompact } from '../../format/number.ts'
+import { formatContext } from '../../format/number.ts'
 import { formatPerMillion } from '../../format/price.ts'
 import { CatalogPanel, catalogModelOptions } from './catalog-panel.tsx'
 import { EndpointList, endpointHealthOptions } from './endpoint-list.tsx'
@@ -101,7 +101,7 @@ function Summary({ model }: { model: Schemas['Model'] }) {
     ['Output, per million tokens', <Price key="out" value={pricing.completion} />],
     ['Cache read, per million', <Price key="read" value={pricing.input_cache_read} />],
     ['Cache write, per million', <Price key="write" value={pricing.input_cache_write} />],
-    ['Context', model.context_length === null ? '–' : `${formatCompact(model.context_length)} tokens`],
+    ['Context', model.context_length === null ? '–' : `${formatContext(model.context_length)} tokens`],
     ['Max output', formatTokens(model.top_provider.max_completion_tokens)],
     ['Input', architecture.input_modalities.join(', ')],
     ['Output', architecture.output_modalities.join(', ')],
@@ -130,7 +130,7 @@ function Summary({ model }: { model: Schemas['Model'] }) {
 }
 
 function formatTokens(tokens: number | null): string {
-  return tokens === null ? '–' : `${formatCompact(tokens)} tokens`
+  return tokens === null ? '–' : `${formatContext(tokens)} tokens`
 }
 
 function describeOverrides({ overrides = [] }: Schemas['PublicPricing']): string {
@@ -139,7 +139,7 @@ function describeOverrides({ overrides = [] }: Schemas['PublicPricing']): string
       const when =
         tokens === undefined
           ? `${utc_start ?? 0} to ${utc_end ?? 24} h UTC`
-          : `from ${formatCompact(tokens)} tokens`
+          : `from ${formatContext(tokens)} tokens`
       return `${when} ${formatPerMillion(prompt)} in and ${formatPerMillion(completion)} out`
     })
     .join('; ')

@@ -12,7 +12,7 @@ import { QueryView } from '../../components/query-view.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
 import { ScreenFilters } from '../../components/screen-filters.tsx'
 import { TextLink } from '../../components/text-link.tsx'
-import { formatCompact, formatCount } from '../../format/number.ts'
+import { formatContext, formatCount } from '../../format/number.ts'
 import { AddModel } from './add-model.tsx'
 import { modelFields } from './filter-fields.ts'
 import { isSort, type ModelFilters, outputs, pageSize, queryOf, readFilters, sorts } from './filters.ts'
@@ -203,7 +203,7 @@ function ModelRow({
         <ProviderNames slugs={providers} />
       </Table.Td>
       <PriceCells pricing={pricing} />
-      <Table.Td ta="right">{context_length === null ? '–' : formatCompact(context_length)}</Table.Td>
+      <Table.Td ta="right">{context_length === null ? '–' : formatContext(context_length)}</Table.Td>
       <Table.Td>
         <Text size="xs">
           {architecture.input_modalities.join(', ')} → {architecture.output_modalities.join(', ')}

@@ -40,8 +40,8 @@ export function RevertEdit({ model, tag, onClose }: RevertEditProps) {
     >
       <Text size="sm">
         {isOwn
-          ? 'It exists only as an edit of the catalog. Requests that name it are refused from now on.'
-          : 'The values without the edit are in force again at once. The edit itself is not kept.'}
+          ? 'Requests for it are rejected from now on.'
+          : 'The original values apply immediately. The edit is discarded.'}
       </Text>
     </ConfirmByName>
   )

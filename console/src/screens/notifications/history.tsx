@@ -27,16 +27,13 @@ interface HistoryProps {
 export function History({ offset, onChange }: HistoryProps) {
   const query = useQuery({ ...historyOptions(offset), placeholderData: keepPreviousData })
   return (
-    <Panel
-      title="History"
-      description="Newest first. Notifications are kept for 90 days, and as long as what they report lasts."
-    >
+    <Panel title="History" description="Newest first. Kept for 90 days, longer while unresolved.">
       <PagedList
         query={query}
         offset={offset}
         size={pageSize}
         onPage={onChange}
-        empty={<Text size="sm">Nothing was notified yet. Rules are evaluated about once a minute.</Text>}
+        empty={<Text size="sm">No notifications yet. Rules are evaluated about once a minute.</Text>}
       >
         {(rows) => (
           <ItemList>

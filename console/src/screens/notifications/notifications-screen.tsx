@@ -14,7 +14,7 @@ function NotificationsScreen() {
     <Page
       title="Notifications"
       docs="notifications"
-      description="What needs attention: credits that run out, used budgets, keys that expire, and what fails. Rules say from which threshold, and who receives an e-mail or a webhook."
+      description="Alerts for low credits, budgets, expiring keys and failures. Rules set the thresholds and who is notified."
       calls={[callOf(rulesOptions), callOf(historyOptions(offset))]}
     >
       <Rules initial={{ kind, workspaceId: workspace_id }} />

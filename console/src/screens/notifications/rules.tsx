@@ -26,7 +26,7 @@ export function Rules({ initial }: { initial: InitialRule }) {
   return (
     <Panel
       title="Rules"
-      description="Every notification is in the list below and under the bell. A rule can also send it by e-mail and to a webhook."
+      description="Notifications appear below and under the bell. Rules can also send them by e-mail and webhook."
       actions={
         mayDo(session, 'notifications:write') && (
           <DialogButton label="Add a rule" action="add">
@@ -38,9 +38,7 @@ export function Rules({ initial }: { initial: InitialRule }) {
       <QueryView query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <EmptyState title="No rules">
-              Without a rule nothing is notified. Add one, for example for low credits.
-            </EmptyState>
+            <EmptyState title="No rules">No rules. Add one, for example for low credits.</EmptyState>
           ) : (
             <RuleList rules={data} />
           )

@@ -31,7 +31,7 @@ function PlaygroundScreen() {
     <>
       {hash !== '' && link.data === null && (
         <Alert color="orange" mb="md" role="status">
-          The link is damaged, perhaps because it was cut. Ask for it again.
+          The link is incomplete. Ask for a new one.
         </Alert>
       )}
       <Playground key={`${hash} ${model}`} prompt={link.data ?? empty} />

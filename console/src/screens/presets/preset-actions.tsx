@@ -137,8 +137,8 @@ function DeletePreset({ preset: { slug }, onClose }: { preset: Preset; onClose: 
   }
   return (
     <ConfirmByName title="Delete the preset" name={slug} action="Delete" onConfirm={remove} onClose={onClose}>
-      All versions are deleted, and requests that name @preset/{slug} are refused at once. To stop it for a
-      while, disable it instead.
+      All versions are deleted, and requests that name @preset/{slug} are refused at once. To stop it
+      temporarily, disable it instead.
     </ConfirmByName>
   )
 }

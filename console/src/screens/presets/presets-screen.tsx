@@ -31,7 +31,7 @@ function PresetsScreen() {
     <Page
       title="Presets"
       docs="presets"
-      description="A preset keeps a model, a system prompt and parameters under a name that requests use, so that you can change them without changing applications."
+      description="A model, system prompt and parameters under one name. Change them without changing applications."
       calls={[callOf(options)]}
       actions={
         mayDo(session, 'presets:write') && (
@@ -56,8 +56,8 @@ function PresetsScreen() {
         onPage={(next) => void navigate({ search: writeOffset(next) })}
         empty={
           <EmptyState title={offset > 0 ? 'No further presets' : 'No presets yet'}>
-            A preset appears here once somebody creates one, or saves the settings of the playground as one.
-            Applications then send <code>@preset/name</code> in place of a model.
+            Create a preset here, or save the settings of the playground as one. Applications then send{' '}
+            <code>@preset/name</code> in place of a model.
           </EmptyState>
         }
       >

@@ -54,8 +54,7 @@ export function VersionEditor({ slug, title, initial, onSaved, onClose }: Versio
         />
       ) : (
         <Text size="sm">
-          Versions are never changed. This becomes the next one, and requests use it from then on; you can
-          make an earlier one live again.
+          Saves a new version, which goes live immediately. You can make an earlier version live again.
         </Text>
       )}
       <DraftFields draft={draft} problem={problem} onChange={(more) => setDraft({ ...draft, ...more })} />

@@ -55,7 +55,7 @@ export function VersionList({ preset, mayChange, offset, onPage, onCompare }: Ve
   return (
     <Panel
       title="Versions"
-      description="Every change is a version. Making another one live affects the next request."
+      description="Each change creates a version. Changing the live version affects new requests immediately."
     >
       <QueryView query={query}>
         {({ data }) => (

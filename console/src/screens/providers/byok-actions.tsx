@@ -46,8 +46,8 @@ export function ByokActions({ byokKey }: { byokKey: ByokKey }) {
       {dialog === 'delete' && (
         <ConfirmByName title="Delete the key" name={name} action="Delete" onConfirm={remove} onClose={close}>
           <Text size="sm">
-            The secret is wiped and cannot be restored. Requests use the next key, or the credential of the
-            installation. To stop it for a while, disable it instead.
+            The secret is wiped and cannot be restored. Requests use the next key, or the server credential.
+            To stop it temporarily, disable it instead.
           </Text>
         </ConfirmByName>
       )}

@@ -6,8 +6,8 @@ export function nameOfKey({ name, label }: Pick<ByokKey, 'name' | 'label'>): str
 }
 
 export const usages = {
-  first: 'Before the credential of the installation',
-  fallback: 'Only when the credential of the installation fails',
+  first: 'Before the server credential',
+  fallback: 'Only when the server credential fails',
   required: 'Instead of it, for the models of this key',
   only: 'Instead of it, for every model of the provider',
 } as const

@@ -62,7 +62,7 @@ export function ByokForm({ provider, byokKey, onClose }: ByokFormProps) {
       <Group align="flex-end" gap="xs">
         <PasswordInput
           label={byokKey ? 'New secret' : 'Secret'}
-          description={`${byokKey ? 'Empty to keep the present one. ' : ''}Encrypted when stored, never shown again, and sent to this provider only.`}
+          description={`${byokKey ? 'Leave empty to keep the current one. ' : ''}Encrypted when stored, never shown again, and sent to this provider only.`}
           value={draft.key}
           autoComplete="off"
           required={!byokKey}

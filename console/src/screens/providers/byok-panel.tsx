@@ -40,7 +40,7 @@ export function ByokPanel({ provider, name }: ByokPanelProps) {
         {({ data }) =>
           data.length === 0 ? (
             <Text size="sm" c="dimmed">
-              None yet. With a key of your own, {name} bills your account, and Headgate charges only its fee.
+              None yet. With a BYOK key, {name} bills your account, and Headgate charges only its fee.
             </Text>
           ) : (
             <KeyList provider={provider} keys={data} />

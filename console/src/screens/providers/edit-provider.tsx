@@ -37,7 +37,7 @@ export function EditProvider({ provider, onClose }: EditProviderProps) {
       onClose={onClose}
     >
       <Text size="sm" c="dimmed">
-        Fill in what should differ. What is left empty keeps its value.
+        Empty fields keep their value.
       </Text>
       <TextInput
         label="Name"
@@ -47,7 +47,7 @@ export function EditProvider({ provider, onClose }: EditProviderProps) {
       />
       <TextInput
         label="Address"
-        description="The base URL that paths are appended to"
+        description="The base URL of the API"
         placeholder={now?.base_url ?? ''}
         value={draft.base_url}
         onChange={(event) => set({ base_url: event.currentTarget.value })}

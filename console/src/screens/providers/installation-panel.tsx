@@ -119,7 +119,7 @@ function Revert({
     >
       <Text size="sm">
         {base
-          ? 'The values without the edit are in force again. An API key that was entered here is deleted.'
+          ? 'The original values apply immediately. An API key that was entered here is deleted.'
           : 'The provider and its API key are deleted. Models that only it offers can no longer be used.'}
       </Text>
     </ConfirmByName>

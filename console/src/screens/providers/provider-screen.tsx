@@ -107,7 +107,7 @@ function HealthPanel({ health, spend }: { health: ProviderHealth; spend: number 
   return (
     <Panel
       title="Health"
-      description="Measured with this server's credential since it started."
+      description="Measured with the server credential."
       actions={<HealthBadge state={state} />}
     >
       <Group gap="xl">

@@ -44,7 +44,7 @@ function ProvidersScreen() {
       title="Providers"
       docs="providers"
       scope="listed"
-      description="The services that run models. Requests use the installation’s credential or your BYOK keys."
+      description="The services that run models. Requests use the server credential or your BYOK keys."
       calls={[healthOptions, byok, ...(seesSpend ? [spend] : [])].map(callOf)}
       actions={
         (mayDoEverywhere(session, 'catalogue:write') || mayDo(session, 'byok:write')) && (
@@ -219,6 +219,6 @@ function ProviderRow({ health, keyCount, spend }: ProviderRowProps) {
 
 function describeCredential(isInstalled: boolean, keyCount: number): string {
   const own = keyCount === 1 ? '1 BYOK key' : `${keyCount} BYOK keys`
-  if (isInstalled) return keyCount > 0 ? `the installation’s, ${own}` : 'the installation’s'
+  if (isInstalled) return keyCount > 0 ? `Server, ${own}` : 'Server'
   return keyCount > 0 ? own : 'none'
 }

@@ -1,4 +1,5 @@
 import { api, type Schemas } from '../../api/client.ts'
+import { lastMonth } from '../../components/use-spend.ts'
 
 export type ByokKey = Schemas['ByokKey']
 export type ProviderHealth = Schemas['ProviderHealth']
@@ -7,7 +8,6 @@ export type ProviderHealth = Schemas['ProviderHealth']
 const pageSize = 100
 const refreshMs = 10_000
 const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 
 /** Health changes by the second. */
 export const healthOptions = {
@@ -45,16 +45,15 @@ export function errorsOptions(provider: string, now: number) {
   return { ...api.queryOptions('get', '/generations', { params: { query } }), refetchInterval: refreshMs }
 }
 
-/** Spend and requests of each provider in the last 30 days. The range ends on an hour, so that it is cached. */
+/** Spend and requests of each provider in the last 30 days. */
 export function spendOptions(now = Date.now()) {
-  const end = Math.ceil(now / hourMs) * hourMs
   return {
     ...api.queryOptions('post', '/analytics/query', {
       body: {
         metrics: ['total_usage', 'request_count'],
         dimensions: ['provider'],
         filters: [],
-        time_range: { start: toIso(end - 30 * dayMs), end: toIso(end) },
+        time_range: lastMonth(now),
         limit: 1000,
       },
     }),

@@ -1,14 +1,10 @@
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { Schemas } from '../../api/client.ts'
-import { type Column, DataTable } from '../../components/data-table.tsx'
+import { FailureTable } from '../../components/failure-table.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
-import { Time } from '../../components/time.tsx'
 import type { errorsOptions } from './queries.ts'
-
-type LoggedRequest = Schemas['LoggedRequest']
 
 interface RecentErrorsProps {
   provider: string
@@ -35,10 +31,10 @@ export function RecentErrors({ provider, options }: RecentErrorsProps) {
       <QueryView query={query}>
         {({ data }) =>
           data.length > 0 ? (
-            <DataTable columns={columns} rows={data} keyOf={({ id }) => id} minWidth={300} />
+            <FailureTable requests={data} />
           ) : (
             <Text size="sm" c="dimmed">
-              No request failed. Those that another provider served afterwards are not listed here.
+              No failed requests. Requests that another provider served are not listed.
             </Text>
           )
         }
@@ -46,22 +42,3 @@ export function RecentErrors({ provider, options }: RecentErrorsProps) {
     </Panel>
   )
 }
-
-const columns: Column<LoggedRequest>[] = [
-  {
-    header: 'Time',
-    render: ({ id, created_at }) => (
-      <TextLink to="/requests/$id" params={{ id }} size="sm" style={{ whiteSpace: 'nowrap' }}>
-        <Time iso={created_at} style="age" />
-      </TextLink>
-    ),
-  },
-  {
-    header: 'Error',
-    breaksWords: true,
-    maxWidth: 480,
-    render: ({ error_code, message }) => message ?? error_code ?? 'canceled',
-  },
-  { header: 'Model', breaksWords: true, visibleFrom: 'sm', render: ({ model }) => model ?? '–' },
-  { header: 'Key', breaksWords: true, visibleFrom: 'md', render: ({ key }) => key?.name ?? '–' },
-]

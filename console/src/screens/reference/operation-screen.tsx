@@ -33,8 +33,8 @@ function OperationScreen() {
           operation ? (
             <OperationView key={operation.id} document={document} operation={operation} />
           ) : (
-            <EmptyState title="There is no such operation">
-              It may have another name now. Search for it in the list of all operations.
+            <EmptyState title="Operation not found">
+              It may have been renamed. Search the list of operations.
             </EmptyState>
           )
         }

@@ -184,7 +184,7 @@ function MessageDiff({ contents: [one, other] }: { contents: Contents }) {
     <Stack gap="xs">
       {isCut && (
         <Alert color="yellow">
-          The messages are too long to be compared as a whole. What follows the first lines is left out.
+          The messages are too long to compare completely. Only the beginning is shown.
         </Alert>
       )}
       <Group gap="md">

@@ -41,8 +41,8 @@ export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
     <Panel title="Messages">
       {isMissing ? (
         <Text size="sm">
-          The prompt and the reply were not stored. They are while content logging is on in the settings of
-          the workspace.
+          The prompt and the reply were not stored. To store them, turn on content logging in the workspace
+          settings.
         </Text>
       ) : (
         <QueryView query={query}>

@@ -46,7 +46,7 @@ function Routing({
   return (
     <Panel title="Candidates">
       <Text size="sm" c="dimmed" pb="xs">
-        In the order in which they are tried. Strategy: {strategy}.{rule && ` Routing rule: ${rule.name}.`}
+        In routing order. Strategy: {strategy}.{rule && ` Routing rule: ${rule.name}.`}
         {Object.keys(params).length > 0 && ` Routing options of the request: ${JSON.stringify(params)}.`}
       </Text>
       {splits.map(({ alias, model, tag, split_by }) => (

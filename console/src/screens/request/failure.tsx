@@ -54,6 +54,6 @@ const accountOutcomes = ['authentication', 'permission_denied', 'payment_require
 
 function explainSilence(outcome: string): string {
   return accountOutcomes.includes(outcome)
-    ? 'The provider rejected the account of this installation. Its operator can see the message.'
+    ? 'The provider rejected the server credential. The operator can see the message.'
     : 'The provider gave no message.'
 }

@@ -17,7 +17,7 @@ export function Refusal({ refusal: { code, http_status, message, remedies, detai
         {remedies.length > 0 && (
           <>
             <Text size="sm" fw={600}>
-              What would have let it pass
+              What would have let it through
             </Text>
             <List size="sm">
               {remedies.map((remedy) => (

@@ -180,7 +180,7 @@ function describeTail({ connection, waiting }: ReturnType<typeof useLiveTail>): 
 function Footer({ found }: { found: ReturnType<typeof useRequests> }) {
   const { list, searchedTo, mustDecide, isFull } = found
   if (list.isFetchingNextPage) return <>Loading…</>
-  if (isFull) return <>This is as far as the list goes. Filters or a shorter period find older requests.</>
+  if (isFull) return <>End of the list. To find older requests, use filters or a shorter period.</>
   if (!list.hasNextPage) return <>No further requests in this period.</>
   return (
     <Group gap="sm">

@@ -34,7 +34,7 @@ function RolesScreen() {
     <Page
       title="Roles"
       docs="permissions"
-      description="What people may do. Everyone has a role in the organization and in each of their workspaces. You can assign further roles to single members."
+      description="Roles define permissions. Members have a role in the organization and in each of their workspaces, and can have additional roles."
       calls={[callOf(options)]}
       actions={
         mayDoEverywhere(session, 'roles:write') && (
@@ -152,7 +152,7 @@ function RoleActions({ role }: { role: Role }) {
             onConfirm={remove}
             onClose={close}
           >
-            A role that a member has cannot be deleted: remove it from them first.
+            Remove the role from all members before deleting it.
           </ConfirmByName>
         )}
       </DialogButton>

@@ -26,7 +26,7 @@ export function ChangeForm({ change, onChange }: ChangeFormProps) {
   return (
     <Panel
       title="The change"
-      description="A draft: it is applied to copies of the requests, and saved nowhere. What you leave empty stays as it is."
+      description="Applies to copies of the requests and is not saved. Empty fields keep the current settings."
       actions={
         hasChange(change) && (
           <Button size="xs" variant="default" onClick={() => onChange(noChange)}>

@@ -58,8 +58,8 @@ export function ComposeRequest({ request, onSave, onClose }: ComposeRequestProps
         onChange={setText}
       />
       <Text size="xs" c="dimmed">
-        Name a model, or a preset as @preset/name. Write the messages as long as they usually are: their
-        length decides which endpoints have room for them, and the price.
+        Name a model, or a preset as @preset/name. Use messages of realistic length: it affects the price and
+        which endpoints qualify.
       </Text>
     </FormDialog>
   )

@@ -19,14 +19,11 @@ export function RequestList({ requests, onChange }: RequestListProps) {
   return (
     <Panel
       title="Requests"
-      description={`Up to ${maxRequests}. They are stored in this browser only: export them to use them elsewhere, or to share them.`}
+      description={`Up to ${maxRequests}. Stored in this browser only. Export them to share them.`}
       actions={<ListActions requests={requests} onChange={onChange} />}
     >
       {requests.length === 0 ? (
-        <Text size="sm">
-          Compose a request like those of your applications, or add one from the log. A set of typical
-          requests shows at a glance what a change would do.
-        </Text>
+        <Text size="sm">Add typical requests of your applications to see the effect of a change.</Text>
       ) : (
         <DataTable
           rows={requests}

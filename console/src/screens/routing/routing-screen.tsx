@@ -44,7 +44,7 @@ function RoutingScreen() {
       title="Routing"
       docs="routing"
       scope="one"
-      description="Which endpoint would serve your requests, at what price, and what a change would do. Nothing is sent to a model or charged."
+      description="Shows which endpoints would serve your requests, at what price, and the effect of a change. Nothing is sent or charged."
       calls={[call]}
       actions={
         maySeeRules && (
@@ -67,7 +67,7 @@ function RoutingScreen() {
           </Button>
           {isStale && (
             <Text size="sm" role="status">
-              The change has been edited since. Compare again.
+              The change was edited. Compare again.
             </Text>
           )}
         </Group>

@@ -56,7 +56,7 @@ function SessionScreen() {
         {() =>
           requests.length === 0 && !list.hasNextPage ? (
             <EmptyState title="No requests of this session">
-              It has none in {at ? 'these days' : 'the last 30 days'}, or you may not see them.
+              None in {at ? 'these days' : 'the last 30 days'}, or you may not see them.
             </EmptyState>
           ) : (
             <Session requests={requests} />

@@ -26,7 +26,7 @@ export function DefaultPlugins() {
   return (
     <Panel
       title="Default plugins"
-      description="They apply to every request that does not name them. A request can use other settings or switch one off, unless you forbid it."
+      description="Apply to every request by default. Requests can override or turn off a plugin unless you forbid it."
     >
       <QueryView query={query}>
         {({ data: { plugins } }) => (

@@ -25,7 +25,7 @@ export function PrivacySettings() {
   return (
     <Panel
       title="Privacy"
-      description="Which endpoints may see your prompts. The settings are rules of the guardrail of the organization; workspaces, keys and members can only be stricter."
+      description="Which endpoints may receive your prompts. Workspaces, keys and members can only be stricter."
       actions={mayChange && privacy && <LockButton privacy={privacy} />}
     >
       <QueryView query={query}>
@@ -113,8 +113,8 @@ function PrivacyNotes({ privacy }: { privacy: Privacy }) {
         </Alert>
       )}
       {privacy.dry_run && (
-        <Alert color="orange" icon={<WarningIcon />} title="These settings only record">
-          The guardrail of the organization is in dry run: it notes what it would refuse, and refuses nothing.
+        <Alert color="orange" icon={<WarningIcon />} title="These settings are not enforced">
+          The guardrail of the organization is in dry run: violations are recorded, and nothing is rejected.
         </Alert>
       )}
     </>

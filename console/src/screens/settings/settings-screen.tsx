@@ -16,7 +16,7 @@ function SettingsScreen() {
     <Page
       title="Organization settings"
       docs="guardrails#privacy-settings"
-      description="What applies to every workspace, key and member of the organization."
+      description="Applies to every workspace, key and member of the organization."
       calls={calls.map(callOf)}
     >
       {readsPrivacy && <PrivacySettings />}

@@ -96,10 +96,7 @@ function Times({ report }: { report: Report }) {
     })),
   )
   return (
-    <Panel
-      title="Times"
-      description="The difference is that of each request, so it is not the difference of the columns."
-    >
+    <Panel title="Times" description="Differences are computed per request and then aggregated.">
       <DataTable
         rows={rows}
         keyOf={({ name }) => name}

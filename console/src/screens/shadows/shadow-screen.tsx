@@ -21,7 +21,7 @@ function ShadowScreen() {
     <Page
       title={shadow.data?.data.name ?? 'Shadow'}
       docs="shadow"
-      description="How the replies of the last seven days differ: those that clients received, and those of the mirrors."
+      description="Original and mirrored replies of the last seven days, compared."
       calls={[callOf(shadowOptions), callOf(reportOptions)]}
     >
       <QueryView query={shadow}>

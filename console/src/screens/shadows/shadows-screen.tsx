@@ -28,7 +28,7 @@ function ShadowsScreen() {
     <Page
       title="Shadow mode"
       docs="shadow"
-      description="Sends a share of the requests a second time, to another route, and compares the replies. Clients do not notice it."
+      description="Mirrors a share of requests to another route and compares the replies. Clients are not affected."
       calls={[callOf(options)]}
       actions={
         mayWrite && (
@@ -42,7 +42,7 @@ function ShadowsScreen() {
         {({ data }) =>
           data.length === 0 ? (
             <EmptyState title="No shadows yet">
-              With a shadow, you compare this gateway with the one you have before you switch.
+              Compare this gateway with your current one before you switch.
             </EmptyState>
           ) : (
             <ShadowTable shadows={data} mayWrite={mayWrite} />

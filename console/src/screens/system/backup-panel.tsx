@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core'
 import type { Schemas } from '../../api/client.ts'
 import { CodeBlock } from '../../components/copy.tsx'
+import { DocsTextLink } from '../../components/docs-link.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { Panel } from '../../components/panel.tsx'
 
@@ -11,8 +12,8 @@ export function BackupPanel({ system }: { system: Schemas['System'] }) {
       <Fields fields={system.backup.parts.map(({ name, location }) => [name, location])} />
       <CodeBlock code="headgate backup headgate.tar.zst" label="Copy the command" />
       <Text size="sm" c="dimmed">
-        Run it on the server. Without the secret key, the stored secrets cannot be read again. How to restore
-        is in docs/deploy.md.
+        Run it on the server. Without the secret key, stored secrets cannot be decrypted. To restore a backup,
+        follow the <DocsTextLink page="deploy">deployment guide</DocsTextLink>.
       </Text>
     </Panel>
   )

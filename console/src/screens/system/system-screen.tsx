@@ -89,7 +89,7 @@ function ProcessPanel({ system: { version, build, runtime, node, nodes, overhead
         ]}
       />
       <Text size="xs" c="dimmed">
-        Overhead is the time from the arrival of a request to the request to its provider,{' '}
+        Overhead is the time between receiving a request and sending it to the provider,{' '}
         {overhead
           ? `over the newest ${formatCount(overhead.requests)} of the last 24 hours that did not fail over and used no plugins or tools.`
           : 'and appears once requests have been served.'}
@@ -121,18 +121,19 @@ function journalField(bytes: number): [string, string] {
   return ['Ledger journal', `${formatBytes(bytes)} not in the database yet`]
 }
 
+const queueNames: Record<string, string> = { roll_ups: 'Rollups', clickhouse_export: 'ClickHouse export' }
+
 /** `video_jobs` is "Video jobs". */
 function labelOf(name: string): string {
+  const known = queueNames[name]
+  if (known !== undefined) return known
   const words = name.replaceAll('_', ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
 function QueuePanel({ queues }: { queues: System['queues'] }) {
   return (
-    <Panel
-      title="Queues"
-      description="Work that is waiting. A number that only grows means that something is stuck."
-    >
+    <Panel title="Queues" description="Pending work. A number that keeps growing indicates a problem.">
       <Table.ScrollContainer minWidth={320}>
         <Table>
           <Table.Thead>

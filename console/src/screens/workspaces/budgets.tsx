@@ -19,7 +19,7 @@ export function Budgets({ workspaceId, mayChange }: { workspaceId: string; mayCh
       title="Budgets"
       description={
         <>
-          Requests are refused when one of them is spent. Days, weeks and months begin at 00:00 UTC.{' '}
+          Requests are rejected once a budget is spent. Days, weeks and months begin at 00:00 UTC.{' '}
           <Anchor component={Link} to="/budgets" underline="always">
             All budgets
           </Anchor>
@@ -43,7 +43,9 @@ export function Budgets({ workspaceId, mayChange }: { workspaceId: string; mayCh
       <QueryView query={query}>
         {({ parent }) => (
           <Stack gap="sm" maw={480}>
-            {parent?.limits.length === 0 && <Text size="sm">None: the workspace may spend all credits.</Text>}
+            {parent?.limits.length === 0 && (
+              <Text size="sm">No budgets. The workspace can spend all credits.</Text>
+            )}
             {parent?.limits.map((limit) => (
               <LimitBar key={limit.interval} limit={limit} />
             ))}

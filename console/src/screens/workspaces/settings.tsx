@@ -129,14 +129,14 @@ function LoggingFields({ fields, isDisabled: disabled, onChange }: FieldsProps) 
     <>
       <Switch
         label="Store prompts and replies"
-        description="They are then shown with each request, to anyone with the permission contents:read."
+        description="Visible to everyone with the permission contents:read."
         disabled={disabled}
         checked={fields.is_observability_io_logging_enabled}
         onChange={(event) => onChange({ is_observability_io_logging_enabled: event.currentTarget.checked })}
       />
       {fields.is_observability_io_logging_enabled && (
         <NumberInput
-          label="Share of requests that is stored"
+          label="Share of requests stored"
           suffix=" %"
           min={0}
           max={100}
@@ -154,7 +154,7 @@ function LoggingFields({ fields, isDisabled: disabled, onChange }: FieldsProps) 
       />
       <Switch
         label="Cache prompts at providers"
-        description="Adds breakpoints where prompts begin like earlier ones, and reading them again costs less."
+        description="Adds cache breakpoints to prompts that share a beginning, which lowers their cost."
         disabled={disabled}
         checked={fields.is_prompt_caching_enabled}
         onChange={(event) => onChange({ is_prompt_caching_enabled: event.currentTarget.checked })}

@@ -45,7 +45,7 @@ export function WorkspaceMembers({ workspaceId, offset, onPage, mayChange }: Wor
   return (
     <Panel
       title="Members"
-      description="Members use the models and rules of this workspace. Everyone is in the default workspace."
+      description="Members can use this workspace. Everyone is in the default workspace."
       actions={
         mayChange && (
           <DialogButton label="Add members" variant="default">

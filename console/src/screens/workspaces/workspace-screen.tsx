@@ -70,12 +70,12 @@ function Deletion({ workspace: { id, slug } }: { workspace: Schemas['Workspace']
   return (
     <DangerPanel
       title="Delete the workspace"
-      description="Its memberships and budgets are deleted too. A workspace with active keys cannot be deleted, nor can the default one from here."
+      description="Also deletes its memberships and budgets. Workspaces with active keys and the default workspace cannot be deleted."
       action="Delete"
       name={slug}
       onConfirm={remove}
     >
-      This cannot be undone. Members lose what the workspace allowed them.
+      This cannot be undone. Members lose access to the workspace.
     </DangerPanel>
   )
 }

@@ -17,7 +17,7 @@ export const listByokHealth = defineOperation({
   tag: 'BYOK',
   summary: 'Lists the health of BYOK keys: errors by hour, and with which endpoints a key is left out.',
   description:
-    'In the order of `GET /byok`. Measured over the requests this process sent with them since its start.',
+    'In the order of `GET /byok`. Measured over the requests that this process sent with them. When a process starts, it takes over the attempts of the last 24 hours from the database.',
   permission: 'byok:read',
   query: pageQuery.extend({
     workspace_id: listedWorkspace,

@@ -51,7 +51,7 @@ export const listEndpointHealth = defineOperation({
   tag: 'Endpoints',
   summary: 'Lists the health of endpoints: uptime, speed, errors by hour, and why one is left out.',
   description:
-    'Measured over the requests this process sent since its start with the keys of the installation; BYOK keys do not count. Numbers of requests are null without the permission `system:read`.',
+    'Measured over the requests that this process sent with the keys of the installation; BYOK keys do not count. When a process starts, it takes over the attempts of the last 24 hours from the database. Numbers of requests are null without the permission `system:read`.',
   permission: 'models:read',
   query: pageQuery.extend({
     model: z.string().min(1).max(256).optional().describe('The id of a model.'),

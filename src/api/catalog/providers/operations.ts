@@ -57,7 +57,7 @@ const listProviderHealth = defineOperation({
   tag: 'Providers',
   summary: 'Lists the health of every provider: its state, errors by hour, and which endpoints are left out.',
   description:
-    'Measured over the requests this process sent since its start with the keys of the installation; BYOK keys do not count. Numbers of requests are null without the permission `system:read`.',
+    'Measured over the requests that this process sent with the keys of the installation; BYOK keys do not count. When a process starts, it takes over the attempts of the last 24 hours from the database. Numbers of requests are null without the permission `system:read`.',
   permission: 'models:read',
   response: z.strictObject({ data: z.array(providerHealth) }),
   handle: async ({ gateway, caller }) => {

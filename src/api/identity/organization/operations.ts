@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { scopeOf } from '../../../access/authorize.ts'
 import { assertMayAddMember, assertMayChangeRole } from '../../../access/delegate.ts'
 import { transact } from '../../../access/transact.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
@@ -20,21 +21,35 @@ import type { Db } from '../../../platform/db/db.ts'
 import { usdFromNanos } from '../../../platform/money/money.ts'
 import { usdAmount } from '../../../platform/money/money-schema.ts'
 import { nameField } from '../../../platform/validation/name-schema.ts'
-import { idList, pageQuery, searchText } from '../../../platform/validation/query-params.ts'
+import { idList, pageQuery, queryBoolean, searchText } from '../../../platform/validation/query-params.ts'
 import { pluginOperations } from './plugins.ts'
-import { listMembers } from './store.ts'
+import { listMembers, maxNamed, readActivity } from './store.ts'
 
 const role = z.enum(['org:admin', 'org:member'])
 const limitReset = z.enum(['daily', 'weekly', 'monthly'])
 
-const memberRecord = z
-  .strictObject({
-    id: z.string(),
-    email: z.string().describe('Empty if the identity provider sent no address.'),
-    first_name: z.string().nullable(),
-    last_name: z.string().nullable(),
-    role,
-    managed_by: managedBy,
+const memberRecord = z.strictObject({
+  id: z.string(),
+  email: z.string().describe('Empty if the identity provider sent no address.'),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  role,
+  managed_by: managedBy,
+})
+
+const listedMember = memberRecord
+  .extend({
+    workspaces: z
+      .array(z.strictObject({ id: z.string(), name: z.string() }))
+      .optional()
+      .describe(`The first ${maxNamed} workspaces of the member that the caller may see, by name.`),
+    last_seen_at: z
+      .string()
+      .nullable()
+      .optional()
+      .describe(
+        'When a session of the member in the console was last used; null without a session, and for callers without the permission `sessions:read` everywhere.',
+      ),
   })
   .meta({ id: 'OrganizationMember' })
 
@@ -89,8 +104,11 @@ const listOrganizationMembers = defineOperation({
     ids: idList.optional(),
     role: role.optional().describe('An extension: those with this role in the organization.'),
     workspace_id: z.uuid().optional().describe('An extension: the members of this workspace.'),
+    include_activity: queryBoolean()
+      .optional()
+      .describe('An extension: with `workspaces` and `last_seen_at`.'),
   }),
-  response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
+  response: z.strictObject({ data: z.array(listedMember), total_count: z.int() }),
   handle: async ({ gateway, caller, scope, query }) => {
     const { workspace_id: workspaceId } = query
     if (workspaceId !== undefined) assertWithinScope(scope, { workspaceId })
@@ -98,7 +116,17 @@ const listOrganizationMembers = defineOperation({
     const workspaceIds = workspaceId === undefined ? visible : [workspaceId]
     const filter = { workspaceIds, ids: query.ids, text: query.q, role: query.role }
     const { rows, total } = await listMembers(gateway.db, caller.organizationId, filter, query)
-    return { data: rows.map(toMemberRecord), total_count: total }
+    if (!query.include_activity) return { data: rows.map(toMemberRecord), total_count: total }
+    const activity = await readActivity(gateway.db, rows, visible)
+    const seesSessions = scopeOf(caller, 'sessions:read').everywhere
+    return {
+      data: rows.map((row) => ({
+        ...toMemberRecord(row),
+        workspaces: activity.get(row.id)?.workspaces ?? [],
+        last_seen_at: (seesSessions && activity.get(row.id)?.lastSeenAt) || null,
+      })),
+      total_count: total,
+    }
   },
 })
 

@@ -38,6 +38,24 @@ describeOnEachDatabase('Organization members', (server) => {
       expect(body).toEqual({ data: [owner], total_count: 1 })
     })
 
+    test('include_activity: the workspaces of each member, and when they were last seen', async () => {
+      const own = await tenant()
+      const { id } = own.owner
+      const read = async () => {
+        const query = `?ids=${id}&include_activity=true`
+        return (await server().call('GET', `${path}${query}`, { key: own.managementKey })).body.data[0]
+      }
+      const workspaces = [{ id: own.workspace.id, name: own.workspace.name }]
+      expect(await read()).toMatchObject({ workspaces, last_seen_at: null })
+      const { gateway, clock } = server()
+      await useSignInLink(server(), await createSignInToken(gateway.db, clock, id))
+      expect(await read()).toMatchObject({ workspaces, last_seen_at: expect.any(String) })
+      const body = { name: 'Reads members', permissions: ['members:read'] }
+      const created = await server().call('POST', '/management-keys', { key: own.managementKey, body })
+      const limited = await server().call('GET', `${path}?include_activity=true`, { key: created.body.key })
+      expect(limited.body.data).toMatchObject([{ workspaces, last_seen_at: null }])
+    })
+
     test('R37 one member by id; that of another organization does not exist', async () => {
       const [own, other] = [await tenant(), await tenant()]
       const { id } = await add(own.managementKey, { first_name: 'Ada' })

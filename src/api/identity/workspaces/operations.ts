@@ -29,12 +29,21 @@ import {
   updateBody,
   workspaceRecord,
 } from './record.ts'
-import { deleteWorkspace, listWorkspaces } from './store.ts'
+import { countOfEach, deleteWorkspace, listWorkspaces, maxCounted } from './store.ts'
 import { findLogging, findWeakening } from './weakening.ts'
 
 const tag = 'Workspaces'
 
 const idParam = z.object({ id: z.string().min(1).describe('The UUID or slug of the workspace.') })
+const listedWorkspace = workspaceRecord
+  .extend({
+    key_count: z
+      .int()
+      .optional()
+      .describe(`Enabled keys for inference; ${maxCounted} stands for as many or more.`),
+    member_count: z.int().optional().describe(`${maxCounted} stands for as many or more.`),
+  })
+  .meta({ id: 'ListedWorkspace' })
 const workspaceResponse = z.strictObject({ data: workspaceRecord })
 
 const listWorkspacesOperation = defineOperation({
@@ -47,13 +56,19 @@ const listWorkspacesOperation = defineOperation({
   query: pageQuery.extend({
     q: searchText.optional().describe('An extension: those with this text in their name or slug.'),
     ids: idList.optional(),
+    include_counts: queryBoolean().optional().describe('An extension: with `key_count` and `member_count`.'),
   }),
-  response: z.strictObject({ data: z.array(workspaceRecord), total_count: z.int() }),
+  response: z.strictObject({ data: z.array(listedWorkspace), total_count: z.int() }),
   handle: async ({ gateway, caller, scope, query }) => {
     const reachable = scope.everywhere ? null : [...scope.workspaceIds]
     const filter = { reachable, ids: query.ids, text: query.q }
     const { rows, total } = await listWorkspaces(gateway.db, caller.organizationId, filter, query)
-    return { data: rows.map(toWorkspaceRecord), total_count: total }
+    if (!query.include_counts) return { data: rows.map(toWorkspaceRecord), total_count: total }
+    const counts = await countOfEach(gateway.db, rows)
+    return {
+      data: rows.map((row) => ({ ...toWorkspaceRecord(row), ...counts.get(row.id) })),
+      total_count: total,
+    }
   },
 })
 

@@ -33,6 +33,48 @@ export async function listWorkspaces(
   return fetchPage(all.selectAll(), page)
 }
 
+/** Keys and members of a workspace that are counted, so that no count takes long. */
+export const maxCounted = 1000
+
+interface WorkspaceCounts {
+  key_count: number
+  member_count: number
+}
+
+/** Counts the keys and members of each workspace of a page. */
+export async function countOfEach(
+  db: Db,
+  workspaces: readonly Pick<Workspace, 'id'>[],
+): Promise<Map<string, WorkspaceCounts>> {
+  const counts = new Map<string, WorkspaceCounts>()
+  for (const { id } of workspaces)
+    counts.set(id, { key_count: await countKeys(db, id), member_count: await countMembers(db, id) })
+  return counts
+}
+
+async function countKeys(db: Db, workspaceId: string): Promise<number> {
+  const keys = await db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('workspace_id', '=', workspaceId)
+    .where('kind', '=', 'inference')
+    .where('disabled', '=', 0)
+    .where('source', '!=', 'session')
+    .limit(maxCounted)
+    .execute()
+  return keys.length
+}
+
+async function countMembers(db: Db, workspaceId: string): Promise<number> {
+  const members = await db
+    .selectFrom('workspace_members')
+    .select('id')
+    .where('workspace_id', '=', workspaceId)
+    .limit(maxCounted)
+    .execute()
+  return members.length
+}
+
 /** Keeps the row, because keys and past records refer to it. */
 export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise<void> {
   await tx.deleteFrom('scim_group_mappings').where('workspace_id', '=', id).execute()

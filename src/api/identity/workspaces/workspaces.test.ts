@@ -25,6 +25,24 @@ describeOnEachDatabase('Workspaces', (server) => {
 
   const tenant = () => createTenant(server().gateway, 'Tenant')
 
+  test('include_counts: the enabled keys and the members of each workspace', async () => {
+    const own = await tenant()
+    const { id } = await create({}, own.managementKey)
+    const read = async (query = '') => {
+      const path = `/workspaces?ids=${id}${query}`
+      return (await server().call('GET', path, { key: own.managementKey })).body.data[0]
+    }
+    expect(await read()).not.toHaveProperty('key_count')
+    expect(await read('&include_counts=true')).toMatchObject({ key_count: 0, member_count: 0 })
+    await createKeyIn(id, own.managementKey)
+    const { data } = await createKeyIn(id, own.managementKey)
+    const disabled = { key: own.managementKey, body: { disabled: true } }
+    await server().call('PATCH', `/keys/${data.hash}`, disabled)
+    const added = { key: own.managementKey, body: { user_ids: [own.owner.id] } }
+    await server().call('POST', `/workspaces/${id}/members/add`, added)
+    expect(await read('&include_counts=true')).toMatchObject({ key_count: 1, member_count: 1 })
+  })
+
   describe('POST /workspaces', () => {
     test('only name and slug are needed; the rest has defaults', async () => {
       const slug = nextSlug()

@@ -78,6 +78,7 @@ import { lineStarts } from './090-line-starts.ts'
 import { importedValues } from './091-imported-values.ts'
 import { managedRecords } from './092-managed-records.ts'
 import { shadows } from './093-shadows.ts'
+import { endpointHealth } from './094-endpoint-health.ts'
 import { externalChecks } from './095-external-checks.ts'
 
 /** Up to this one, migrations run only while all nodes are stopped; later ones while they serve. */
@@ -163,5 +164,6 @@ export const migrations: Record<string, SchemaMigration> = {
   '091-imported-values': importedValues,
   '092-managed-records': managedRecords,
   '093-shadows': shadows,
+  '094-endpoint-health': endpointHealth,
   '095-external-checks': externalChecks,
 }

@@ -66,8 +66,8 @@ export function CreateDestination({ onClose }: { onClose: () => void }) {
         <Select
           label="Entries"
           data={[
-            { value: 'organization', label: 'Of the organization' },
-            { value: 'installation', label: 'Of the installation, such as starts of the server' },
+            { value: 'organization', label: 'Entries of the organization' },
+            { value: 'installation', label: 'Server events, such as starts and stops' },
           ]}
           allowDeselect={false}
           value={draft.chain}

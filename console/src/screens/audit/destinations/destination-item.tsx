@@ -101,8 +101,8 @@ function Actions({ destination }: { destination: AuditDestination }) {
             onConfirm={remove}
             onClose={close}
           >
-            Entries that wait for it are not sent. They stay in the audit log. To stop it for a while, disable
-            it instead.
+            Pending entries are not sent. They stay in the audit log. To stop it temporarily, disable it
+            instead.
           </ConfirmByName>
         )}
       </DialogButton>

@@ -42,8 +42,8 @@ function AuditDestinationsScreen() {
         {({ data }) =>
           data.length === 0 ? (
             <EmptyState title="No destinations yet">
-              Add one to keep a copy of the audit log in another system. An entry that cannot be delivered is
-              sent again, and later ones wait for it.
+              Add one to keep a copy of the audit log in another system. Entries are delivered in order;
+              failed deliveries are retried.
             </EmptyState>
           ) : (
             <ItemList>

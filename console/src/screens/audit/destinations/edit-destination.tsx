@@ -33,7 +33,7 @@ export function EditDestination({ destination, onClose }: EditDestinationProps) 
       onClose={onClose}
     >
       <NameField
-        description="The address cannot be changed: add another destination instead."
+        description="The address cannot be changed. Add another destination instead."
         maxLength={200}
         value={name}
         onChange={setName}
@@ -41,7 +41,7 @@ export function EditDestination({ destination, onClose }: EditDestinationProps) 
       <PrefixesField value={prefixes} onChange={setPrefixes} />
       <Switch
         label="Enabled"
-        description="Entries that are written while it is disabled are sent when it is enabled again."
+        description="Entries written while it is disabled are sent once it is enabled."
         checked={enabled}
         onChange={(event) => setEnabled(event.currentTarget.checked)}
       />

@@ -49,7 +49,7 @@ export function InviteStep() {
           <div role="status">
             <Text size="sm" pb={4}>
               {invite.data.mailed
-                ? `A mail is on its way to ${invite.data.data.email}. The link in it:`
+                ? `An e-mail was sent to ${invite.data.data.email}. The link in it:`
                 : `This server sends no mail. Give this link to ${invite.data.data.email}; it is valid once, for seven days, and not shown again:`}
             </Text>
             <CodeBlock code={invite.data.url} label="Copy the invitation link" />

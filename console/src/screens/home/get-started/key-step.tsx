@@ -35,8 +35,7 @@ export function KeyStep({ hasKeys, onCreate }: KeyStepProps) {
       <Stack maw={560}>
         {hasKeys && (
           <Text size="sm">
-            There is a key already; its secret was shown when it was made. Create another one to have it
-            filled in below, or{' '}
+            You already have a key, whose secret was shown once. Create another one to fill it in below, or{' '}
             <Anchor component={Link} to="/keys" inherit underline="always">
               see all keys
             </Anchor>

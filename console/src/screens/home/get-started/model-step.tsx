@@ -11,7 +11,7 @@ export function ModelStep({ models }: Pick<Progress, 'models'>) {
       <Text size="sm">
         {models.length > 0
           ? `Requests can use ${models.slice(0, 3).join(', ')}${models.length > 3 ? ' and more' : ''}.`
-          : 'A model can be called once its provider has a key. Until then, requests can use the models of the sandbox, such as sandbox/echo.'}
+          : 'Models are available once their provider has a key. Until then, use sandbox models such as sandbox/echo.'}
       </Text>
       <TextLink to="/models" size="sm">
         {mayAdd ? 'Choose or add a model' : 'Browse the models'}

@@ -17,8 +17,8 @@ export function ProviderStep({ progress }: { progress: Progress }) {
   return (
     <Stack maw={560}>
       <Text size="sm">
-        A provider runs the models. You can skip this for now: the models of the sandbox, such as
-        sandbox/echo, work without any.
+        Providers run the models. You can skip this step: sandbox models such as sandbox/echo need no
+        provider.
       </Text>
       {progress.installed.length > 0 && (
         <Group gap="xs">

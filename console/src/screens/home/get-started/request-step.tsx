@@ -22,9 +22,7 @@ export function RequestStep({ isDone }: { isDone: boolean }) {
           <Text size="sm">Waiting for your first request. Run one of the snippets above.</Text>
         </Group>
       )}
-      <Text size="sm">
-        No client at hand? This sends “Hello from the console” to sandbox/echo as yourself.
-      </Text>
+      <Text size="sm">Or send “Hello from the console” to sandbox/echo from here.</Text>
       <Group>
         <Button variant="default" onClick={() => send.mutate({ body: testRequest })} loading={send.isPending}>
           Send a test request

@@ -20,7 +20,7 @@ export function SnippetStep({ secret }: { secret: string | null }) {
       <Text size="sm">
         {secret
           ? 'Your key is filled in. It disappears from here when you leave the page.'
-          : `Put your key in place of ${placeholder}, or create a key above to have it filled in.`}
+          : `Replace ${placeholder} with your key, or create a key above to fill it in.`}
       </Text>
       <Select
         label="Model"

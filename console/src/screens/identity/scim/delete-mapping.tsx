@@ -16,7 +16,7 @@ export function DeleteMapping({ id, group, workspace, onClose }: DeleteMappingPr
   const refresh = useScimRefresh()
   const [choice, setChoice] = useState<string | null>(null)
   const remove = async () => {
-    if (choice === null) throw new Error('Choose what happens to the members first.')
+    if (choice === null) throw new Error('First choose what happens to the members.')
     const query = { keep_members: choice === 'keep' }
     await client.DELETE('/scim/group-mappings/{id}', { params: { path: { id }, query } })
     await refresh()

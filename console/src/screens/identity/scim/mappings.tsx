@@ -22,7 +22,7 @@ export function Mappings() {
   return (
     <Panel
       title="Groups and workspaces"
-      description="The people of a group become members of a workspace, and leave it with the group. API keys that they created there stay."
+      description="Members of a group become members of a workspace, and are removed with the group. Their API keys remain."
       actions={
         mayChange && (
           <>
@@ -39,7 +39,7 @@ export function Mappings() {
         offset={offset}
         size={pageSize}
         onPage={setOffset}
-        empty={<Text size="sm">No group is mapped. Groups that your provider has pushed can be chosen.</Text>}
+        empty={<Text size="sm">No mappings. Groups that your provider pushes can be mapped.</Text>}
       >
         {(rows) => <MappingTable mappings={rows} mayChange={mayChange} />}
       </PagedList>

@@ -16,7 +16,7 @@ export function RecentChanges() {
       title="Recent changes by the provider"
       description={
         <TextLink to="/audit" search={{ actor_type: 'scim' }}>
-          All of them in the audit log
+          Show all in the audit log
         </TextLink>
       }
     >

@@ -1,7 +1,7 @@
-import { Code } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { Id } from '../../../components/copy.tsx'
+import { DocsTextLink } from '../../../components/docs-link.tsx'
 import { Fields } from '../../../components/fields.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { Time } from '../../../components/time.tsx'
@@ -35,8 +35,8 @@ function Overview({ readsAudit }: { readsAudit: boolean }) {
       title="Provisioning"
       description={
         <>
-          Your identity provider creates, renames and removes members, and pushes groups. Step by step for
-          Okta and Microsoft Entra ID: <Code>docs/scim.md</Code> in the documentation.
+          Your identity provider creates, renames and removes members, and pushes groups. Steps for Okta and
+          Microsoft Entra ID are in the <DocsTextLink page="scim">provisioning guide</DocsTextLink>.
         </>
       }
     >

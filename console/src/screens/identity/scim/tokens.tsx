@@ -40,7 +40,7 @@ export function Tokens() {
   return (
     <Panel
       title="Tokens"
-      description="An identity provider sends a token with every request. It opens SCIM of this organization and nothing else."
+      description="Identity providers authenticate with a token, which gives access to SCIM of this organization only."
       actions={
         mayChange && (
           <DialogButton label="Create a token">
@@ -52,7 +52,9 @@ export function Tokens() {
       <QueryView query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <Text size="sm">None yet. Create one, and enter it with the base URL at your provider.</Text>
+            <Text size="sm">
+              None yet. Create a token, and enter it at your provider together with the base URL.
+            </Text>
           ) : (
             <TokenTable tokens={data} mayChange={mayChange} onRotate={setCreated} />
           )

@@ -69,7 +69,7 @@ function ClientFields({ draft, stored, onChange }: FieldsProps & { stored: Conne
       />
       <TextField
         label="Issuer"
-        description="Exactly as the provider names itself, such as https://example.okta.com"
+        description="Exactly as in the provider’s metadata, such as https://example.okta.com"
         required
         maxLength={512}
         value={draft.issuer}
@@ -85,7 +85,7 @@ function ClientFields({ draft, stored, onChange }: FieldsProps & { stored: Conne
       />
       <SecretInput
         label="Client secret"
-        hint={isOtherIssuer ? 'Another issuer needs another secret.' : undefined}
+        hint={isOtherIssuer ? 'A different issuer requires a new secret.' : undefined}
         isRequired
         stored={isOtherIssuer ? '' : (stored?.client_secret ?? '')}
         value={draft.clientSecret}

@@ -104,8 +104,7 @@ function ConnectionActions({ connection }: { connection: Connection }) {
             onConfirm={remove}
             onClose={close}
           >
-            Sessions that began with it end, and the roles and workspaces that it gave are taken away. The
-            members stay.
+            Its sessions end, and the roles and workspaces that it granted are removed. The members remain.
           </ConfirmByName>
         )}
       </DialogButton>

@@ -21,7 +21,7 @@ export function Domains() {
   return (
     <Panel
       title="E-mail domains"
-      description="People sign in with an address of a domain that you have verified. An unverified domain has no effect."
+      description="People can sign in with an address at a verified domain. Unverified domains have no effect."
       actions={
         mayChange && (
           <DialogButton label="Add a domain" variant="default">
@@ -115,7 +115,7 @@ function DomainActions({ domain: { id, domain, verified } }: { domain: Domain })
             onConfirm={remove}
             onClose={close}
           >
-            New people cannot sign in with an address of it. People who have signed in before still can.
+            New people with an address at this domain can no longer sign in. Existing members still can.
           </ConfirmByName>
         )}
       </DialogButton>

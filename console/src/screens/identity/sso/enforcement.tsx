@@ -48,17 +48,17 @@ function PolicyForm({ policy }: { policy: Policy }) {
       </Text>
       {mayChange ? (
         <MemberSelect
-          label="Admins who may still use other methods"
-          description="For when the provider is down. You cannot remove the last one while single sign-on is enforced."
+          label="Admins who may use other methods"
+          description="Break-glass access if the provider is down. Enforcement requires at least one admin."
           onlyAdmins
           value={ids}
           onChange={setIds}
         />
       ) : (
-        <Text size="sm">Admins who may still use other methods: {ids.map(nameOf).join(', ') || 'none'}</Text>
+        <Text size="sm">Admins who may use other methods: {ids.map(nameOf).join(', ') || 'none'}</Text>
       )}
       {ids.length === 0 && (
-        <Alert color="orange" icon={<WarningIcon />} title="No member could get in if the provider fails">
+        <Alert color="orange" icon={<WarningIcon />} title="No member could sign in if the provider fails">
           Choose at least one admin, such as the owner, who may sign in with other methods.
         </Alert>
       )}
@@ -113,8 +113,8 @@ function ConfirmEnforcement({ breakGlassIds, onConfirm, onClose }: ConfirmEnforc
     >
       <Stack gap="sm">
         <Text size="sm">
-          Members who signed in with another method are signed out at once. Sign in with a connection yourself
-          first, to be sure that it works.
+          Members who signed in with another method are signed out at once. First sign in with a connection
+          yourself to verify that it works.
         </Text>
         {endsOwnSession && (
           <Alert color="orange" icon={<WarningIcon />} title="You are signed out too">

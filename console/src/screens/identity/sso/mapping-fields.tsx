@@ -33,8 +33,8 @@ export function MappingFields({ mappings, onChange }: MappingFieldsProps) {
         Groups and claims
       </Text>
       <Text size="sm" c="dimmed">
-        What people get whose claims match, at each sign-in. They lose at once what is removed here. Admins of
-        the organization are named by other admins, never by a claim.
+        Roles and workspaces for people whose claims match, updated at each sign-in. Removing a mapping takes
+        effect immediately. Claims cannot make somebody an admin of the organization.
       </Text>
       {mappings.map((mapping, index) => (
         <MappingRow

@@ -1,5 +1,5 @@
-import { Code } from '@mantine/core'
 import { Id } from '../../../components/copy.tsx'
+import { DocsTextLink } from '../../../components/docs-link.tsx'
 import { Fields } from '../../../components/fields.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { Connections } from './connections.tsx'
@@ -31,8 +31,9 @@ function Setup() {
       title="Register Headgate at your provider"
       description={
         <>
-          As a confidential web application with the authorization code flow, and with these addresses. Step
-          by step for Okta, Microsoft Entra ID and Keycloak: <Code>docs/sso.md</Code> in the documentation.
+          Register a confidential web application that uses the authorization code flow, with these addresses.
+          Steps for Okta, Microsoft Entra ID and Keycloak are in the{' '}
+          <DocsTextLink page="sso">single sign-on guide</DocsTextLink>.
         </>
       }
     >

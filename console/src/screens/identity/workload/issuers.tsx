@@ -5,6 +5,7 @@ import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { Id } from '../../../components/copy.tsx'
 import { DialogButton } from '../../../components/dialog-button.tsx'
+import { DocsTextLink } from '../../../components/docs-link.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
 import { Item, ItemList } from '../../../components/item-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
@@ -21,9 +22,9 @@ export function Issuers() {
       title="Issuers"
       description={
         <>
-          Who vouches for your workloads, such as a CI system or a cluster. Their tokens are exchanged for
-          short access, so that no key has to be stored there. Examples for GitHub, GitLab and Kubernetes:{' '}
-          <Code>docs/workload-identity.md</Code> in the documentation.
+          CI systems and clusters whose tokens are exchanged for short-lived credentials, with no stored keys.
+          Examples for GitHub, GitLab and Kubernetes are in the{' '}
+          <DocsTextLink page="workload-identity">workload identity guide</DocsTextLink>.
         </>
       }
       actions={
@@ -36,8 +37,7 @@ export function Issuers() {
         {({ data }) =>
           data.length === 0 ? (
             <EmptyState title="No issuers yet">
-              Add the issuer of your CI system or cluster first. Then a policy says which of its tokens act
-              with which key.
+              Add the issuer of your CI system or cluster. Policies then map its tokens to API keys.
             </EmptyState>
           ) : (
             <IssuerList issuers={data} mayChange={mayChange} />
@@ -90,8 +90,7 @@ function IssuerActions({ issuer }: { issuer: Issuer }) {
             onConfirm={remove}
             onClose={close}
           >
-            Its tokens are not exchanged any more. An issuer that has policies cannot be deleted: delete them
-            first.
+            Its tokens are no longer accepted. Delete the policies of an issuer before the issuer.
           </ConfirmByName>
         )}
       </DialogButton>

@@ -22,7 +22,7 @@ export function Policies() {
   return (
     <Panel
       title="Policies"
-      description="Which tokens of an issuer are exchanged for access with which API key, for at most fifteen minutes. The limits of the key apply."
+      description="Map the tokens of an issuer to an API key. Access lasts at most 15 minutes, and the limits of the key apply."
       actions={
         mayChange &&
         issuers.length > 0 && (
@@ -35,7 +35,7 @@ export function Policies() {
       <QueryView query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <Text size="sm">None. No token is exchanged without a policy.</Text>
+            <Text size="sm">No policies. Tokens are only accepted with a policy.</Text>
           ) : (
             <PolicyList policies={data} mayChange={mayChange} />
           )
@@ -111,8 +111,8 @@ function PolicyActions({ policy }: { policy: Policy }) {
             onConfirm={remove}
             onClose={close}
           >
-            Workloads get no new access with it. Access that they have stays for at most fifteen minutes;
-            disable the key to end it at once.
+            Workloads can no longer get access. Existing access ends within 15 minutes; disable the key to end
+            it immediately.
           </ConfirmByName>
         )}
       </DialogButton>

@@ -102,7 +102,7 @@ function PolicyFields({ draft, isNew, onChange }: PolicyFieldsProps) {
       />
       <TextField
         label="Subject"
-        description="Exactly the sub of the token. A subject or a condition is needed; if both are given, both must hold."
+        description="The exact sub of the token. A subject or a condition is required; if both are set, both must match."
         maxLength={1024}
         value={draft.subject}
         onChange={(subject) => onChange({ subject })}

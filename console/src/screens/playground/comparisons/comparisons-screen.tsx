@@ -45,8 +45,7 @@ function ComparisonsScreen() {
         onPage={(next) => void navigate({ search: writeOffset(next) })}
         empty={
           <EmptyState title={offset > 0 ? 'No further comparisons' : 'No comparisons yet'}>
-            Run several prompts against several models, save the result, and share it with colleagues who
-            vote.
+            Run prompts against several models, save the replies, and let your team vote.
           </EmptyState>
         }
       >

@@ -108,7 +108,7 @@ function RuleActions({ rule }: { rule: Rule }) {
           onConfirm={remove}
           onClose={close}
         >
-          Requests meet the next rule instead. To stop this rule for a while, disable it.
+          Requests continue with the next rule. To stop this rule temporarily, disable it.
         </ConfirmByName>
       )}
     </>
