@@ -275,6 +275,14 @@ for (const kind of databaseKinds) {
       expect(last()).toMatchObject({ method: 'DELETE', path: '/v1/files/f1' })
     })
 
+    test('a reply without a body is charged too', async () => {
+      upstream.enqueue({ status: 204 })
+      const [row] = await costOf(async () => {
+        expect((await send('openai/files/f1', { method: 'DELETE' })).status).toBe(204)
+      })
+      expect(row).toMatchObject({ status: 'completed', cost_nanos: 1_000_000n })
+    })
+
     test('R8 an unknown price is refused for a key with a limit', async () => {
       const { body } = await server.call('POST', '/keys', { body: { name: 'limited', limit: 1 } })
       const sent = upstream.requests.length

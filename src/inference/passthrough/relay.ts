@@ -73,13 +73,13 @@ export async function relayRequest(
     if (billsAbandoned) drainAbandoned(gateway, request, exchange, finished.promise)
     else if (method !== 'GET') drainAbandoned(gateway, request, exchange, replying)
     const received = await replying
-    if (!received.response.ok) return await relayError(gateway, request, exchange, received)
-    return new PassthroughReply(gateway, request, {
-      outgoing,
-      exchange,
-      received,
-      finish: finished.resolve,
-    }).open()
+    if (!received.response.ok) {
+      const response = await relayError(gateway, request, exchange, received)
+      finished.resolve()
+      return response
+    }
+    const parts = { outgoing, exchange, received, finish: finished.resolve }
+    return await new PassthroughReply(gateway, request, parts).open()
   } catch (error) {
     finished.resolve()
     exchange.abort()
@@ -147,7 +147,7 @@ class PassthroughReply {
     this.#maxBytes = Math.max(parts.received.maxBytes, gateway.settings.files.max_bytes)
   }
 
-  open(): Response {
+  async open(): Promise<Response> {
     const { response, secrets } = this.#parts.received
     this.#reader = response.body?.getReader() ?? null
     const headers = {
@@ -165,13 +165,13 @@ class PassthroughReply {
     )
     const relayed = new Response(hasBody ? stream : null, { status: response.status, headers })
     if (hasBody) clientWaits.set(relayed, this.#wait)
-    else void this.#finishEmpty()
+    else await this.#finishEmpty()
     return relayed
   }
 
   async #finishEmpty(): Promise<void> {
     this.#usage.end()
-    await this.#settle('completed', null).catch(() => undefined)
+    await this.#settle('completed', null)
     this.#end()
   }
 
