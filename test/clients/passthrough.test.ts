@@ -9,6 +9,7 @@ import { databaseKinds, startTestServer, type TestServer } from '../support/harn
 import { type ReceivedRequest, startUpstream, type Upstream } from '../support/upstream.ts'
 
 const secret = 'sk-vendor-0123456789-secret'
+const accepted = '{"id":"obj_1","object":"thing"}'
 
 function settingsFor(url: string): object {
   const provider = (slug: string, dialect: string, path: string) => ({
@@ -293,7 +294,8 @@ for (const kind of databaseKinds) {
         ((await refused.json()) as { error: { metadata: { reason: string } } }).error.metadata.reason,
       ]).toEqual([402, 'price_unknown'])
       expect(upstream.requests.length).toBe(sent)
-      expect((await post('openai/files', {}, headers)).status).toBe(200)
+      const priced = await post('openai/files', {}, headers)
+      expect([priced.status, await priced.text()]).toEqual([200, accepted])
     })
 
     test('R3 the worst case is held before anything is sent', async () => {
@@ -314,7 +316,8 @@ for (const kind of databaseKinds) {
       })
       const headers = { authorization: `Bearer ${body.key}` }
       expect((await post('openai/files', {}, headers)).status).toBe(403)
-      expect((await post('openai/scanned-too', {}, headers)).status).toBe(200)
+      const allowed = await post('openai/scanned-too', {}, headers)
+      expect([allowed.status, await allowed.text()]).toEqual([200, accepted])
     })
 
     test('a client that leaves is charged for the accepted operation', async () => {
