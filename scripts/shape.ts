@@ -65,6 +65,7 @@ const senders: ReadonlySet<string> = new Set([
   'src/api/media/files/vendor-requests.ts',
   'src/inference/media/dispatch.ts',
   'src/inference/count-tokens.ts',
+  'src/inference/passthrough/relay.ts',
   'src/inference/text/dispatch-stream.ts',
   'src/inference/text/dispatch-whole.ts',
   // Polls a reply of a request that was sent by a module above.

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readCodeBlocks } from './support/deliver.ts'
 import { startTestServer, type TestServer } from './support/harness.ts'
+import { allowPassthrough } from './support/passthrough.ts'
 import { program } from './support/program.ts'
 
 /** Pages whose commands run against the sandbox, and the statuses of errors that they show. */
@@ -18,6 +19,7 @@ const pages: Record<string, { errors?: number[] }> = {
   'routing-rules': { errors: [403] },
   'configuration-as-code': {},
   shadow: {},
+  passthrough: {},
 }
 
 /** Writes the status of each request to the standard error, where no pipe takes it. */
@@ -49,6 +51,8 @@ describe('the commands of', () => {
       .join('\n')
       .replaceAll(/^export (?:\w+_KEY|HEADGATE\w*)=.*$/gm, '')
       .replaceAll(/http:\/\/(?:127\.0\.0\.1|localhost):8080/g, server.url)
+    if (page === 'passthrough')
+      allowPassthrough(server, { slug: 'openai', paths: ['/files', '/fine_tuning/**', '/vector_stores'] })
     const { body } = await server.call('POST', '/keys', { body: { name: page } })
     const shell = Bun.spawn(['bash', '-c', preamble + script], {
       cwd: folder,

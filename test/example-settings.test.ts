@@ -26,7 +26,7 @@ const { public_url: _, smtp: _smtp, ...defaults } = settingsFields.parse({})
 
 /** Drops the sections that show an example, because their default is empty. */
 function withoutExamples(settings: typeof defaults) {
-  const { regions, egress, billing, tiers, usage_limits, providers, models, ...rest } = settings
+  const { regions, egress, billing, tiers, usage_limits, providers, models, passthrough, ...rest } = settings
   return rest
 }
 

@@ -254,7 +254,7 @@ function shapeOf({ body }: Operation): object {
 function foreignTests(operation: Operation, server: () => TestServer): void {
   // The catalog belongs to everyone, and what only the operator may touch to the installation.
   const shared =
-    /\{(author|model|publisher)\}/.test(operation.path) ||
+    /\{(author|model|publisher|rest)\}/.test(operation.path) ||
     (operation.permission !== 'public' && infoOf(operation.permission).operatorOnly)
   // Public operations need only the address.
   const isOwnByName = madeFromRequests.has(operation.id) || namedByClients.has(operation.id)

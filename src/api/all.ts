@@ -18,6 +18,7 @@ const operationAreas: Areas<Operation> = {
   gemini: async () => (await import('./inference/gemini/operations.ts')).geminiOperations,
   ollama: async () => (await import('./inference/ollama/operations.ts')).ollamaOperations,
   cohere: async () => (await import('./inference/cohere/operations.ts')).cohereOperations,
+  passthrough: async () => (await import('./inference/passthrough/operations.ts')).passthroughOperations,
   batches: async () => (await import('./inference/batches/operations.ts')).batchOperations,
   quote: async () => (await import('./inference/quote/operations.ts')).quoteOperations,
   generations: async () => (await import('./analytics/generations/operations.ts')).generationOperations,

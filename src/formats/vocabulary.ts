@@ -80,6 +80,8 @@ export const tasks = {
     // A job is stored until it has ended, and its video for longer.
     retains: true,
   },
+  // An operation of a provider. Most of them store something there, and routing never selects a model for one.
+  passthrough: { outputs: [], wireFormats: [], apiType: 'passthrough', retains: true },
 } as const satisfies Record<string, TaskTraits>
 export type TaskName = keyof typeof tasks
 

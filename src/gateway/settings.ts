@@ -14,6 +14,7 @@ import { checkLimitSettings, limitSettings } from '../governance/limits/limit-se
 import { type RecordKind, recordCeilings } from '../identity/ceilings.ts'
 import { identitySettings } from '../identity/identity-settings.ts'
 import { cacheSettings } from '../inference/cache/settings.ts'
+import { passthroughSettings } from '../inference/passthrough/settings.ts'
 import { prioritySettings } from '../inference/rates/settings.ts'
 import { fusionSettings } from '../inference/routers/fusion-presets.ts'
 import { routerSettings } from '../inference/routers/settings.ts'
@@ -135,6 +136,7 @@ export const settingsFields = z.strictObject({
     .prefault({}),
   containers: containerSettings.prefault({}),
   fusion: fusionSettings,
+  passthrough: passthroughSettings,
   priorities: prioritySettings,
   metrics: metricsSettings,
   logging: z

@@ -56,6 +56,8 @@ interface InferenceOptions extends Pick<ClientCodec, 'encodeError' | 'errorSchem
   isPlain?: (body: unknown) => boolean
   /** The reply is a record, such as a job, that `Idempotency-Key` keeps from being created twice. */
   isCreation?: true
+  /** The provider applies the conditions and the idempotency key of the request, which are forwarded to it. */
+  isRelayed?: true
   /** No model is called: it is not in the list of requests if it is refused. */
   isDryRun?: true
   /** Adds the path under `/openai/deployments/{deployment}`, where the deployment is the model. */

@@ -11,9 +11,20 @@ export interface PathParameters {
 
 const noParameters: PathParameters = { deployment: undefined, pathParams: {} }
 
-export function readPathParameters({ params }: PathRequest): PathParameters {
-  for (const _name in params) return joinDeployment(validateParameters({ ...params }))
+/** `path` is that of the operation. */
+export function readPathParameters(request: PathRequest, path: string): PathParameters {
+  const { params } = request
+  for (const _name in params) {
+    const named = path.endsWith('/{rest}') ? { ...params, rest: readRest(request, path) } : { ...params }
+    return joinDeployment(validateParameters(named))
+  }
   return noParameters
+}
+
+/** The rest of the path, as it was sent. */
+function readRest(request: Request, path: string): string {
+  const leading = path.split('/').length - 1
+  return parseRequestUrl(request).pathname.split('/').slice(leading).join('/')
 }
 
 /** Joins the name of a deployment whose slash was not escaped. */

@@ -55,7 +55,7 @@ function buildRoutes(
 ): Record<string, Handler> {
   const routes: Record<string, Handler> = {}
   for (const [address, load] of loadersByAddress(operations)) {
-    const pattern = address.replace(/\{(\w+)\}/g, ':$1')
+    const pattern = address.replace(/\{rest\}$/, '*').replace(/\{(\w+)\}/g, ':$1')
     const loadMethods = once(async () => selectOperations(await load(), address))
     let methods: OperationsByMethod | null = null
     const handler: Handler = async (request, connections) => {
@@ -63,7 +63,7 @@ function buildRoutes(
       return handleRequest(gateway, request, { methods, connections })
     }
     routes[pattern] = page && screensOnApiPaths.has(pattern) ? preferPage(gateway, page, handler) : handler
-    routes[`${pattern}/`] = handler
+    if (!pattern.endsWith('*')) routes[`${pattern}/`] = handler
   }
   for (const [path, load] of loadersByAddress(rawRoutes)) {
     const group = once(async () => (await load()).filter((route) => route.path === path))
@@ -178,8 +178,8 @@ async function runOperation(
   { methods, connections }: Route,
 ): Promise<Response> {
   const { gateway, httpRequest, caller, scope } = authorized
-  const { inference } = operation
-  const { deployment, pathParams } = readPathParameters(httpRequest)
+  const { inference, method } = operation
+  const { deployment, pathParams } = readPathParameters(httpRequest, operation.path)
   const params = operation.params && validateInput(operation.params, pathParams, 'path')
   const query =
     operation.query && validateInput(operation.query, validateParameters(parseQuery(httpRequest)), 'query')
@@ -203,9 +203,9 @@ async function runOperation(
     deployment,
     region,
   } as Context
-  if (operation.method === 'GET') return respondWithRecord(operation, context, connections)
-  if (operation.method !== 'POST') return changeRecord(operation, context, methods.get('GET'))
-  const key = httpRequest.headers.get(idempotencyHeader)
+  if (method === 'GET') return respondWithRecord(operation, context, connections)
+  if (method !== 'POST' && !inference?.isRelayed) return changeRecord(operation, context, methods.get('GET'))
+  const key = inference?.isRelayed ? null : httpRequest.headers.get(idempotencyHeader)
   if (key === null) return respond(operation, context, connections, await operation.handle(context))
   const run = async () => respond(operation, context, connections, await operation.handle(context))
   if (!caller || !isIdempotencySupported(operation)) return markDropped(await run())

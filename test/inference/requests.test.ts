@@ -143,6 +143,12 @@ describeWithUpstreams('a request', (bench) => {
       'ollamaEmbed',
       'ollamaEmbeddings',
       'ollamaGenerate',
+      // See test/clients/passthrough.test.ts.
+      'passThroughDelete',
+      'passThroughGet',
+      'passThroughPatch',
+      'passThroughPost',
+      'passThroughPut',
       // Reaches none: see quote.test.ts.
       'quoteRequest',
       'rerankDocuments',

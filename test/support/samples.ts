@@ -11,6 +11,7 @@ import { decodeBase32 } from './base32.ts'
 import { createContainerFilePath } from './containers.ts'
 import { insertContent, insertGeneration } from './generations.ts'
 import type { CallOptions, Tenant, TestResponse, TestServer } from './harness.ts'
+import { allowPassthrough } from './passthrough.ts'
 import { inputAudio, silentWav } from './recordings.ts'
 import { createSessionHeaders } from './sessions.ts'
 import {
@@ -325,6 +326,13 @@ const fixedSample =
   (path: string, body?: unknown): SampleFactory =>
   async () => ({ path, body })
 
+const passthroughSample =
+  (body?: unknown): SampleFactory =>
+  async (_tenant, _call, server) => {
+    allowPassthrough(server)
+    return { path: '/passthrough/accepting/things', body }
+  }
+
 async function createAliasPath(call: TenantCall): Promise<string> {
   const body = { name: uniqueName('alias'), models: ['sandbox/echo'] }
   return `/model-aliases/${(await call('POST', '/model-aliases', { body })).body.data.id}`
@@ -509,6 +517,12 @@ export const samples: Record<string, SampleFactory> = {
   getGeminiModelOfAuthor: fixedSample('/v1beta/models/sandbox/echo'),
   listPublisherModels: fixedSample('/v1beta1/publishers/google/models'),
   getPublisherModel: fixedSample('/v1beta1/publishers/sandbox/models/echo'),
+
+  passThroughGet: passthroughSample(),
+  passThroughPost: passthroughSample({ name: 'Thing' }),
+  passThroughPut: passthroughSample({ name: 'Thing' }),
+  passThroughPatch: passthroughSample({ name: 'Thing' }),
+  passThroughDelete: passthroughSample(),
 
   ollamaChat: fixedSample('/api/chat', {
     model: 'sandbox/echo',

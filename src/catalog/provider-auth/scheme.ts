@@ -4,7 +4,8 @@ import type { ProviderSettings } from '../provider-settings.ts'
 
 /** A body that is too large for memory: it is read as it is sent. */
 export interface StreamedBody {
-  length: number
+  /** Null: it is sent in chunks. */
+  length: number | null
   open(): ReadableStream<Uint8Array>
 }
 

@@ -81,6 +81,7 @@ const savingAdvice: Record<TaskName, string> = {
   speech: 'Shorten the input.',
   transcriptions: 'Send a shorter recording.',
   video: 'Request a shorter or smaller video.',
+  passthrough: 'Lower the output limit of the request.',
 }
 
 export function limitError({ at, format }: LimitedRequest, rejection: Rejection): GatewayError {

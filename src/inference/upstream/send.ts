@@ -36,7 +36,7 @@ export interface WireFormat {
 /** A request in the form it is sent in. */
 export interface UpstreamCall {
   /** POST when absent. */
-  method?: 'GET' | 'DELETE'
+  method?: 'GET' | 'DELETE' | 'PUT' | 'PATCH'
   path: string
   headers: HeaderMap
   body: UpstreamBody
@@ -44,6 +44,8 @@ export interface UpstreamCall {
   access: ProviderAccess
   /** Whether a redirect is a response: the caller follows it without the credential. */
   acceptsRedirect?: true
+  /** Whether an error status is a response too: the caller relays it. */
+  acceptsErrors?: true
   /** Whether the provider's wire adapts the request, so that the default headers of the wire format do not apply. */
   isAdapted: boolean
 }
@@ -74,9 +76,10 @@ export async function send(
   if (response.ok || (call.acceptsRedirect && response.status < 400)) return received
   if (response.status < 400)
     throw unexpectedReplyError(`The provider responded with status ${response.status}.`)
-  const failure = upstream.decodeError(response.status, await readErrorBody(received, exchange))
   if (response.status === 401)
     gateway.upstreams.signer.forgetToken(access.credential, buildAuthContext(gateway, access, upstream))
+  if (call.acceptsErrors) return received
+  const failure = upstream.decodeError(response.status, await readErrorBody(received, exchange))
   const retryAfterMs = failure.retryAfterMs ?? parseRetryAfter(response.headers)
   const redact = (text: string) => redactSecrets(text, secrets())
   throw new UpstreamError({
@@ -159,7 +162,7 @@ async function probeOrigin(gateway: Gateway, exchange: UpstreamExchange, baseUrl
 }
 
 interface HttpRequest {
-  method: 'GET' | 'POST' | 'DELETE'
+  method: 'GET' | 'POST' | 'DELETE' | 'PUT' | 'PATCH'
   url: string
   headers: HeaderMap
   body: UpstreamBody
@@ -173,7 +176,7 @@ async function requestProvider(
     return await fetch(url, {
       method,
       ...(typeof body !== 'string' && isStreamed(body)
-        ? { headers: { ...headers, 'content-length': String(body.length) }, body: body.open() }
+        ? { headers: withLength(headers, body.length), body: body.open() }
         : { headers, body }),
       signal: exchange.signal,
       // Following a redirect would send the key to another host.
@@ -184,6 +187,10 @@ async function requestProvider(
   } catch (error) {
     throw exchange.toError(error)
   }
+}
+
+function withLength(headers: HeaderMap, length: number | null): HeaderMap {
+  return length === null ? headers : { ...headers, 'content-length': String(length) }
 }
 
 /** Applies the egress rules for addresses supplied by users. */

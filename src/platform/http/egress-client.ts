@@ -7,7 +7,7 @@ import { findUrlProblem, isAllowedPrivate, isPublicAddress } from './egress-poli
 
 export interface EgressRequest {
   url: string
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
   headers: Record<string, string>
   body?: string | Uint8Array | null
 }
