@@ -11,9 +11,9 @@ export function canPrompt(files: readonly string[]): boolean {
 /** Reads a secret from the terminal, without showing it; null if none is entered. */
 export async function promptSecret(question: string): Promise<string | null> {
   const input = new ReadStream(0)
-  process.stderr.write(question)
   input.setRawMode(true)
   emitKeypressEvents(input)
+  process.stderr.write(question)
   try {
     const secret = await readSecret(input)
     return secret === '' ? null : secret
