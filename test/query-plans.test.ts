@@ -22,8 +22,9 @@ const fromLargeTable = new RegExp(`(?:from|join) "?(?:${largeTables.join('|')})"
 const wholeTable = new RegExp(
   `"SCAN (?:${largeTables.join('|')})\\b|Seq Scan on (?:${largeTables.join('|')})(?:_\\w+)?\\b`,
 )
-/** Months that are each in order are merged without being sorted. */
-const sortsAll = /TEMP B-TREE FOR ORDER BY|(?<!Merge Append [^\n]*\n[^\n]*)Sort Key/
+/** Months that are each in order are merged without being sorted, and rows of the same time only among each other. */
+const sortsAll =
+  /TEMP B-TREE FOR ORDER BY|(?<!Merge Append [^\n]*\n[^\n]*)Sort Key(?![^\n]*\n[^\n]*Presorted Key: (?:\w+\.)?created_at")/
 
 const size = { generations: 2000, keys: 300, members: 20, workspaces: 4 }
 const period = 'from=2020-01-01T00:00:00Z'

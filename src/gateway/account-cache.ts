@@ -91,6 +91,8 @@ export interface KeyContext {
   routingRules: WorkspaceRules | null
   /** The shadows that mirror its requests; null if there are none. */
   shadows: readonly Shadow[] | null
+  /** The request repeats another one for a shadow. */
+  isMirror?: true
 }
 
 /** Account data for the hot path, without a query until it changes. A change by this process is visible at once. */

@@ -31,8 +31,8 @@ export class PolicyMetrics {
     })
     this.#hits = new Counter({
       name: 'headgate_guardrail_hits_total',
-      help: 'Matches of guardrails, by the kind of rule (a detector, moderation, unscannable_content or custom), action and direction.',
-      labelNames: ['rule', 'action', 'direction', 'enforced'],
+      help: 'Matches of guardrails, by the kind of rule (a detector, moderation, unscannable_content or custom), action, direction and workspace.',
+      labelNames: ['rule', 'action', 'direction', 'enforced', 'workspace'],
       registers,
     })
     this.#tools = new Counter({
@@ -55,7 +55,8 @@ export class PolicyMetrics {
     })
   }
 
-  recordHits(hits: readonly GuardrailHit[]): void {
+  recordHits(hits: readonly GuardrailHit[], workspaceId: string): void {
+    const workspace = this.#values.bound('workspace', workspaceId)
     for (const { rule, part, action, direction, isEnforced, count } of hits)
       this.#hits.inc(
         {
@@ -64,6 +65,7 @@ export class PolicyMetrics {
           action,
           direction,
           enforced: String(isEnforced),
+          workspace,
         },
         count,
       )

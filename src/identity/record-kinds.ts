@@ -171,6 +171,11 @@ export const recordKinds = {
     returnedBy: ['listSavedViews', 'createSavedView', 'updateSavedView'],
     deletedBy: 'deleteSavedView',
   },
+  Shadow: {
+    id: 'id',
+    returnedBy: ['listShadows', 'createShadow', 'getShadow', 'updateShadow'],
+    deletedBy: 'deleteShadow',
+  },
 } as const satisfies Record<string, RecordKind>
 
 export type RecordKindName = keyof typeof recordKinds

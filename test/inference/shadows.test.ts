@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test'
+import { rollUp } from '../../src/analytics/rollups/roll-up.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { createTenant } from '../support/harness.ts'
 import { requestHolds } from '../support/holds.ts'
@@ -269,6 +270,77 @@ describeWithUpstreams('shadow mode', (bench) => {
       await compared(id)
       expect((await send()).status).toBe(429)
       await call('DELETE', `/limits/${created.body.data.id}`)
+    })
+  })
+
+  describe('the workspace of the mirrors', () => {
+    const findWorkspace = async (slug: string) => (await call('GET', `/workspaces/${slug}`)).body.data
+
+    test('cannot be deleted while there are shadows, and is created again afterwards', async () => {
+      const id = await create()
+      const before = await findWorkspace('shadow-mode')
+      const refused = await call('DELETE', `/workspaces/${before.id}`)
+      expect(refused).toMatchObject({
+        status: 400,
+        body: { error: { message: expect.stringContaining('delete the shadows first') } },
+      })
+      for (const one of (await call('GET', '/shadows')).body.data) await call('DELETE', `/shadows/${one.id}`)
+      expect((await call('DELETE', `/workspaces/${before.id}`)).status).toBe(200)
+      const again = await create()
+      expect(again).not.toBe(id)
+      expect((await findWorkspace('shadow-mode')).id).not.toBe(before.id)
+      await (await send()).text()
+      expect((await compared(again))[0]?.mirror.status).toBe('completed')
+    })
+
+    test('a shadow whose key was deleted skips its mirrors until it is changed', async () => {
+      const id = await create()
+      const { id: workspace } = await findWorkspace('shadow-mode')
+      const { data: keys } = (await call('GET', `/keys?include_disabled=true&workspace_id=${workspace}`)).body
+      for (const { hash } of keys) expect((await call('DELETE', `/keys/${hash}`)).status).toBe(200)
+      await (await send()).text()
+      await skipped(id, 'rejected')
+      expect((await call('PATCH', `/shadows/${id}`, { daily_usd: 5 })).status).toBe(200)
+      await (await send()).text()
+      expect(await compared(id)).toHaveLength(1)
+    })
+
+    test('a shadow of a workspace is deleted with it', async () => {
+      const { body } = await call('POST', '/workspaces', { name: 'Short-lived', slug: 'short-lived' })
+      const id = await create({ workspace_id: body.data.id })
+      expect((await call('DELETE', `/workspaces/${body.data.id}`)).status).toBe(200)
+      expect((await call('GET', `/shadows/${id}`)).status).toBe(404)
+    })
+
+    test('datasets count originals, and neither count nor classify mirrors', async () => {
+      const { db, settings } = gateway()
+      const { datasets } = settings
+      Object.assign(settings, { datasets: { ...datasets, classify_one_in: 1 } })
+      const id = await create()
+      await (await send()).text()
+      const [comparison] = await compared(id)
+      Object.assign(settings, { datasets })
+      const tasks = await db.selectFrom('generation_tasks').select('generation_id').execute()
+      const classified = tasks.map(({ generation_id }) => generation_id)
+      expect(classified).toContain(comparison.original.generation_id)
+      expect(classified).not.toContain(comparison.mirror.generation_id)
+      await rollUp({ db }, { minRows: 1 })
+      const figures = await db
+        .selectFrom('dataset_contributions')
+        .select((eb) => eb.fn.sum<string | number>('requests').as('requests'))
+        .where('kind', '=', 'model')
+        .where('subject', 'like', 'test/%')
+        .executeTakeFirstOrThrow()
+      const rows = (await listGenerations(bench())).filter(({ model }) => model.startsWith('test/'))
+      const mirrors = await db
+        .selectFrom('workspaces')
+        .select('id')
+        .where('slug', '=', 'shadow-mode')
+        .execute()
+      const isMirror = ({ workspace_id }: { workspace_id: string }) =>
+        mirrors.some((one) => one.id === workspace_id)
+      expect(rows.some(isMirror)).toBe(true)
+      expect(Number(figures.requests)).toBe(rows.filter((row) => !isMirror(row)).length)
     })
   })
 

@@ -24,6 +24,9 @@ export function monitoredSettings(first: string, second: string): string {
     '  - id: test/single',
     '    name: single',
     `    endpoints: [${endpoint('two')}]`,
+    '  - id: test/limited',
+    '    name: limited',
+    `    endpoints: [${endpoint('one').slice(0, -2)}, retry: { max_retries: 1 } }]`,
     '  - id: test/tools',
     '    name: tools',
     '    supported_parameters: [tools, tool_choice]',
@@ -34,6 +37,7 @@ export function monitoredSettings(first: string, second: string): string {
 /** Gives every metric that alerts and dashboards read a value. */
 export async function makeTraffic(bench: Bench): Promise<void> {
   await openPausedDestination(bench)
+  await openFlaggingGuardrail(bench)
   await sendTraffic(bench)
   await bench.server.call('POST', '/ledger/check')
 }
@@ -67,6 +71,16 @@ async function openPausedDestination({ server, second }: Bench): Promise<void> {
   await server.call('POST', `/observability/destinations/${destination.body.data.id}/pause`)
 }
 
+/** Its hits are those of every request. */
+async function openFlaggingGuardrail({ server }: Bench): Promise<void> {
+  const { default_guardrail_id: id } = (await server.call('GET', `/workspaces/${server.own.workspace.id}`))
+    .body.data
+  const changed = await server.call('PATCH', `/guardrails/${id}`, {
+    body: { content_filters: [{ pattern: 'Hello', action: 'flag', label: 'greeting' }] },
+  })
+  expect(changed.status).toBe(200)
+}
+
 /** Requests that complete, are cached, fail, move to another endpoint, are rejected by a limit and use a tool; and jobs. */
 export async function sendTraffic(bench: Bench): Promise<void> {
   const { server, first, second } = bench
@@ -90,5 +104,11 @@ export async function sendTraffic(bench: Bench): Promise<void> {
     tools: [{ type: 'service:datetime' }],
     messages: [{ role: 'user', content: 'Use datetime' }],
   })
+  // One is repeated at its only endpoint; the next puts it into a cooldown.
+  first.setDefault({ json: reply })
+  first.enqueue({ status: 503, json: vendorErrors.chat('busy') })
+  await send({ model: 'test/limited' })
+  first.enqueue({ status: 429, json: vendorErrors.chat('slow down'), headers: { 'retry-after': '1' } })
+  await send({ model: 'test/limited' })
   await runJobs(server)
 }

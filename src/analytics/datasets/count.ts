@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { UsageRecord } from '../../ledger/usage-record.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { DatasetContributionTable, DatasetSessionTable } from '../../platform/db/schema.ts'
+import { shadowWorkspaceSlug } from '../../storage/shadows/shadow.ts'
 import { type Contributions, computeContributions, type GenerationTask } from './contributions.ts'
 
 const maxRowsPerStatement = 500
@@ -12,9 +13,27 @@ export interface DatasetBatch extends Contributions {
   countedIds: string[]
 }
 
+/** Mirrors repeat requests that are counted already: they are left out. */
 export async function buildDatasetBatch(db: Db, records: readonly UsageRecord[]): Promise<DatasetBatch> {
-  const tasks = await readTasks(db, [...new Set(records.map(({ id }) => id))])
-  return { ...computeContributions(records, tasks), countedIds: [...tasks.keys()] }
+  const mirrors = await findMirrorWorkspaces(db, records)
+  const counted = records.filter(({ workspace_id }) => !mirrors.has(workspace_id))
+  const tasks = await readTasks(db, [...new Set(counted.map(({ id }) => id))])
+  return { ...computeContributions(counted, tasks), countedIds: [...tasks.keys()] }
+}
+
+async function findMirrorWorkspaces(db: Db, records: readonly UsageRecord[]): Promise<ReadonlySet<string>> {
+  const ids = [...new Set(records.map(({ workspace_id }) => workspace_id))]
+  const rows = await Promise.all(
+    splitChunks(ids).map((some) =>
+      db
+        .selectFrom('workspaces')
+        .select('id')
+        .where('id', 'in', some)
+        .where('slug', '=', shadowWorkspaceSlug)
+        .execute(),
+    ),
+  )
+  return new Set(rows.flat().map(({ id }) => id))
 }
 
 async function readTasks(db: Db, ids: readonly string[]): Promise<Map<string, GenerationTask>> {

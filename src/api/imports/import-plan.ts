@@ -4,13 +4,15 @@ import type { modelOverride, ProviderOverride } from '../../catalog/override-sch
 import type { Split } from '../../catalog/split.ts'
 import type { ReasonFallbacks } from '../../formats/schema/fallbacks.ts'
 import type { LimitDimension, LimitMeasure, LimitWindow } from '../../governance/limits/limit-rule.ts'
-import type { LimitReset } from '../../platform/db/schema.ts'
+import type { LimitReset, PresetFormat } from '../../platform/db/schema.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
 import type { ImportedKey } from '../identity/keys/imported-key.ts'
 
 /** What another gateway has, in the words of this one. Every source of an import is translated to it. */
 export interface ImportPlan {
   catalog: CatalogPlan
   accounts: AccountPlan
+  policies?: PolicyPlan
   /** What is not imported, and why. */
   skipped: SkippedItem[]
 }
@@ -49,6 +51,32 @@ export interface AccountPlan {
   keys: PlannedKey[]
   limits: PlannedLimit[]
   blockedEndUsers: string[]
+}
+
+/** Records that the other gateway keeps in the form of this one's API. */
+export interface PolicyPlan {
+  guardrails: PlannedGuardrail[]
+  presets: PlannedPreset[]
+}
+
+export interface PlannedGuardrail {
+  name: string
+  /** The slug of a workspace; null: the default one. */
+  workspace: string | null
+  /** Fields of a request that creates one. */
+  fields: JsonObject
+  /** The hashes of the keys it is assigned to. */
+  keys: string[]
+}
+
+export interface PlannedPreset {
+  slug: string
+  name: string | null
+  description: string | null
+  isDisabled: boolean
+  format: PresetFormat
+  config: JsonObject
+  systemPrompt: string | null
 }
 
 /** Dollars in a window; null: in all time. */
@@ -118,6 +146,8 @@ export interface SkippedItem {
   name: string
   /** A clause without a capital letter and a full stop. */
   reason: string
+  /** It can be imported with the secret of the other gateway. */
+  needsSecret?: true
 }
 
 /** What happened to an item of the plan, or would happen. */

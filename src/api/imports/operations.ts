@@ -79,7 +79,7 @@ const importReport = z
   .meta({ id: 'ImportReport' })
 
 const description =
-  'The body has at most 8 MiB, ten files, 2,000 keys and 256 KiB of YAML in a file; `headgate import` has no such limits. The caller needs the permission of everything that the plan contains: `catalogue:write` for providers and models, `model_aliases:write`, `workspaces:write`, `members:write`, `keys:write`, `budgets:write`, `guardrails:write`. Secrets are neither returned nor written to the log. With SQLite, what has been spent elsewhere since an earlier import is updated only by the command, without a running server.'
+  'The body has at most 8 MiB, ten files, 2,000 keys and 256 KiB of YAML in a file; `headgate import` has no such limits. The caller needs the permission of everything that the plan contains: `catalogue:write` for providers and models, `model_aliases:write`, `workspaces:write`, `members:write`, `keys:write`, `budgets:write`, `guardrails:write`, `presets:write`. Secrets are neither returned nor written to the log. With SQLite, what has been spent elsewhere since an earlier import is updated only by the command, without a running server.'
 
 function defineImport(id: string, path: string, summary: string, isPlan: boolean) {
   return defineOperation({
@@ -182,7 +182,7 @@ function assertPermitted(caller: Caller, plan: ImportPlan): void {
 }
 
 function listPermissions(plan: ImportPlan): Permission[] {
-  const { catalog, accounts } = plan
+  const { catalog, accounts, policies } = plan
   const { workspaces, members, keys, limits, blockedEndUsers } = accounts
   const hasModels = [...workspaces, ...keys].some(({ models }) => models !== null)
   const needed: [boolean, Permission][] = [
@@ -192,7 +192,8 @@ function listPermissions(plan: ImportPlan): Permission[] {
     [members.length > 0, 'members:write'],
     [workspaces.some(({ budget }) => budget !== null), 'budgets:write'],
     [limits.length + blockedEndUsers.length > 0, 'budgets:write'],
-    [hasModels, 'guardrails:write'],
+    [hasModels || (policies?.guardrails.length ?? 0) > 0, 'guardrails:write'],
+    [(policies?.presets.length ?? 0) > 0, 'presets:write'],
   ]
   return needed.flatMap(([isNeeded, permission]) => (isNeeded ? [permission] : []))
 }

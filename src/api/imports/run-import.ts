@@ -9,6 +9,7 @@ import { dryRun } from '../../platform/db/dry-run.ts'
 import { importAccounts } from './import-accounts.ts'
 import { type ImportedCatalog, type ImportTransaction, importCatalog } from './import-catalog.ts'
 import type { ImportPlan, ItemOutcome } from './import-plan.ts'
+import { importPolicies } from './import-policies.ts'
 import { updateOpenings } from './imported-values.ts'
 import { SourceError } from './source.ts'
 
@@ -47,7 +48,8 @@ export async function runImport(run: ImportRun): Promise<ImportReport> {
         const input: ImportTransaction = { gateway, tx, record, organizationId, scope, openings }
         const imported = await importCatalog(input, plan.catalog)
         const accounts = await importAccounts(input, imported.catalog satisfies Catalog, plan.accounts)
-        const items = [...imported.outcomes, ...accounts]
+        const policies = plan.policies ? await importPolicies(input, imported.catalog, plan.policies) : []
+        const items = [...imported.outcomes, ...accounts, ...policies]
         if (!isPlan && items.length > 0) recordImport(record, organizationId, items)
         await updateOpenings(input)
         return finish({ overrides: imported.overrides, outcomes: items })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { asObject, asObjects, asString } from '../../platform/json/json-values.ts'
+import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { shadowWorkspaceSlug } from '../../storage/shadows/shadow.ts'
 import { listRecords, readRecord } from './client.ts'
 import {
   asNames,
@@ -12,7 +13,15 @@ import {
   memberRef,
   workspaceRef,
 } from './define-kind.ts'
-import type { Kind, Part } from './kind.ts'
+import type { Kind, KindContext, Part } from './kind.ts'
+
+const listKeys = listByWorkspace('/keys', { include_disabled: 'true' })
+
+/** Without the keys that shadows create for themselves. */
+async function listDeclarableKeys(context: KindContext): Promise<JsonObject[]> {
+  const own = context.records('Workspace').find(({ name }) => name === shadowWorkspaceSlug)
+  return (await listKeys(context)).filter(({ workspace_id }) => own === undefined || workspace_id !== own.id)
+}
 
 const intervals = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 
@@ -178,7 +187,7 @@ export const identityKinds: readonly Kind[] = [
     create: 'createKey',
     update: 'updateKey',
     remove: 'deleteKey',
-    list: listByWorkspace('/keys', { include_disabled: 'true' }),
+    list: listDeclarableKeys,
     references: [memberRef('owner', 'creator_user_id')],
     omitted: ['external'],
     returnsSecret: true,

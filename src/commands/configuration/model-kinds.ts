@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { endpointOverride, modelOverride, providerOverride } from '../../catalog/override-schema.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
 import { listRecords, readRecord } from './client.ts'
-import { defineKind, keyRef, listPages, memberRef } from './define-kind.ts'
+import { defineKind, keyRef, listPages, listWhole, memberRef } from './define-kind.ts'
 import type { Item, Kind, KindContext, Part } from './kind.ts'
 
 const endpointPart: Part = {
@@ -232,5 +232,15 @@ export const modelKinds: readonly Kind[] = [
     secrets: ['key'],
     hiddenSecrets: () => ['key'],
     parts: [positionPart],
+  }),
+  defineKind({
+    kind: 'Shadow',
+    description: 'A shadow, which sends a share of the requests a second time and compares the replies.',
+    place: 'either',
+    path: '/shadows',
+    create: 'createShadow',
+    update: 'updateShadow',
+    remove: 'deleteShadow',
+    list: listWhole('/shadows'),
   }),
 ]

@@ -21,6 +21,8 @@ export class UnknownNameError extends Error {}
 
 export const defaultWorkspace = 'default'
 
+const installationKinds: ReadonlySet<RecordKindName> = new Set(['Provider', 'Model', 'Shadow'])
+
 /** What has the form of an id, for records that do not exist yet. */
 const uuidForm = '00000000-0000-4000-8000-000000000000'
 const hashForm = '0'.repeat(64)
@@ -70,8 +72,7 @@ export class State implements KindContext {
       return await kind.list(this)
     } catch (error) {
       // Some kinds belong to the installation, which most keys may not read.
-      const isForeign = error instanceof ApiError && error.status === 403
-      if (isForeign && (kind.kind === 'Provider' || kind.kind === 'Model')) return []
+      if (error instanceof ApiError && error.status === 403 && installationKinds.has(kind.kind)) return []
       throw error
     }
   }

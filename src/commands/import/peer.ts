@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { Command } from 'commander'
 import { readDocument, toDatabaseDocument } from '../../api/imports/documents.ts'
+import type { ImportPlan } from '../../api/imports/import-plan.ts'
 import { parseVariables } from '../../api/imports/litellm/variables.ts'
 import { createPeerContext, type Peer } from '../../api/imports/peer.ts'
 import { readPostgresTables } from '../../api/imports/postgres-tables.ts'
@@ -21,6 +22,7 @@ import {
   UsageError,
 } from '../command.ts'
 import { operatorScope } from './keys.ts'
+import { canPrompt, promptSecret } from './secret-prompt.ts'
 
 interface ImportOptions extends OrgOption {
   database?: string
@@ -73,7 +75,11 @@ async function runImportCommand(
   const secret = options.secretEnv === undefined ? undefined : requireVariable(variables, options.secretEnv)
   try {
     const documents = await readDocuments(peer, files, options.database)
-    const plan = peer.translate(documents, createPeerContext(gateway, { variables, secret }))
+    const translate = (known: string | undefined) =>
+      peer.translate(documents, createPeerContext(gateway, { variables, secret: known }))
+    const first = translate(secret)
+    const entered = await promptIfNeeded(peer, first, files)
+    const plan = entered === null ? first : translate(entered)
     return await withMeters(gateway, async (canUpdateSpend) =>
       describeReport(
         await runImport({
@@ -91,6 +97,19 @@ async function runImportCommand(
     if (error instanceof SourceError) throw new UsageError(error.message)
     throw error
   }
+}
+
+/** Reads the secret that records of the source are encrypted with; null without a terminal. */
+async function promptIfNeeded(
+  { title, secret }: Peer,
+  { skipped }: ImportPlan,
+  files: readonly string[],
+): Promise<string | null> {
+  const encrypted = skipped.filter(({ needsSecret }) => needsSecret).length
+  if (encrypted === 0 || !secret || !canPrompt(files)) return null
+  return promptSecret(
+    `${title} has encrypted ${encrypted} of its records. Enter ${secret.description}, or nothing to skip them: `,
+  )
 }
 
 function requireVariable(variables: Variables, name: string): string {

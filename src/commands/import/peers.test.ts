@@ -447,16 +447,67 @@ describeOnEachDatabase('import', (server) => {
     })
     const others = write('others.json', {
       workspaces: { data: [{ id: 'w-1', slug: 'web-team', name: 'Web team' }] },
-      presets: { data: [{ slug: 'short', name: 'Short', designated_version_id: null }] },
+      guardrails: {
+        data: [
+          {
+            ...{ id: 'g-1', name: 'Only echo', workspace_id: 'w-1', description: null, limit_usd: 5 },
+            ...{ reset_interval: 'daily', include_byok_in_budgets: false, ignored_models: null },
+            ...{ allowed_models: ['sandbox/echo'], created_at: '2026-01-01T00:00:00Z', updated_at: null },
+          },
+          {
+            id: 'g-2',
+            name: 'Lost',
+            workspace_id: 'w-1',
+            include_byok_in_budgets: false,
+            allowed_models: ['a/b'],
+          },
+        ],
+      },
+      assignments: { data: [{ id: 'a-1', key_hash: sha256('sk-or-v1-x'), guardrail_id: 'g-1' }] },
+      presets: { data: [{ slug: 'short', name: 'Short', designated_version_id: 'v-1' }] },
     })
-    const applied = await run('openrouter', keys, others, '--apply')
-    expect(list(applied, 'created')).toEqual(['workspace web-team', 'key Web'])
-    expect(list(applied, 'skipped')).toEqual(['preset Short'])
+    const preset = write('preset.json', {
+      data: {
+        ...{ slug: 'support', name: 'Support', description: 'Answers', status: 'active' },
+        designated_version_id: 'v-2',
+        designated_version: {
+          config: { model: 'sandbox/echo', temperature: 0.5 },
+          system_prompt: 'Be brief.',
+        },
+      },
+    })
+    const applied = await run('openrouter', keys, others, preset, '--apply')
+    expect(list(applied, 'created')).toEqual([
+      'workspace web-team',
+      'key Web',
+      'guardrail Only echo',
+      'preset support',
+    ])
+    expect(reasons(applied)).toEqual([
+      expect.stringMatching(/^guardrail Lost: .*a\/b/),
+      expect.stringContaining('preset short: its version is not in the files'),
+    ])
+    const get = async (path: string) => (await server().call('GET', path)).body.data
+    const { id: workspaceId } = await get('/workspaces/web-team')
+    const [guardrail] = await get(`/guardrails?workspace_id=${workspaceId}`)
+    expect(guardrail).toMatchObject({ name: 'Only echo', limit_usd: 5, allowed_models: ['sandbox/echo'] })
+    expect(await get(`/guardrails/${guardrail.id}/assignments/keys`)).toMatchObject([
+      { key_hash: sha256('sk-or-v1-x') },
+    ])
+    expect(await get('/presets/support')).toMatchObject({
+      ...{ name: 'Support', description: 'Answers' },
+      designated_version: { config: { model: 'sandbox/echo', temperature: 0.5 }, system_prompt: 'Be brief.' },
+    })
     expect(await find('sk-or-v1-x')).toMatchObject({
       usage: 55.5,
       limit_remaining: 7.5,
       label: 'sk-or-v1-abc...123',
     })
+    const chat = { model: '@preset/support', messages: [{ role: 'user', content: 'Hello' }] }
+    const sent = await server().call('POST', '/chat/completions', { key: 'sk-or-v1-x', body: chat })
+    expect(sent.status).toBe(200)
+    const again = await run('openrouter', keys, others, preset, '--apply')
+    expect(again).toMatchObject({ created: 0, updated: 0, existing: 4 })
   })
 
   test('Portkey: configs become model aliases', async () => {

@@ -19,7 +19,7 @@ export function buildHitStatements(
   const { dry_run } = keyContext.policy
   const hits = dry_run && candidate ? [...found, ...listEndpointHits(dry_run, candidate)] : found
   if (hits.length === 0) return []
-  metrics.policies.recordHits(hits)
+  metrics.policies.recordHits(hits, caller.key.workspace_id)
   const owner = {
     generationId: id,
     organizationId: caller.organizationId,
@@ -52,7 +52,7 @@ export async function recordFileHits(
   hits: readonly GuardrailHit[],
 ): Promise<void> {
   if (hits.length === 0) return
-  gateway.metrics.policies.recordHits(hits)
+  gateway.metrics.policies.recordHits(hits, owner.workspaceId)
   const log = subsystemLog(gateway.log, 'inference').child({ generationId: owner.generationId })
   await write(gateway, log, [buildHitStatement(gateway.db, owner, hits)])
 }

@@ -59,11 +59,12 @@ export function buildRecordStatements(
 }
 
 /**
- * Classifies the prompt of a sampled request by its task. Only the classification is stored. Requests of a region, and
- * those that must not be retained, are left out.
+ * Classifies the prompt of a sampled request by its task. Only the classification is stored. Requests of a region,
+ * those that must not be retained, and mirrors are left out.
  */
 function buildTaskStatement(gateway: Gateway, request: RequestState): Statement | null {
   if (request.format.task !== 'text' || request.region !== 'global' || forbidsRetention(request)) return null
+  if (request.keyContext.isMirror) return null
   const { classify_one_in } = gateway.settings.datasets
   const weight = gateway.taskSampler.choose(request.id, classify_one_in, performance.now())
   if (weight === null) return null

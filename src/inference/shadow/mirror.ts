@@ -221,6 +221,7 @@ function buildContext(
     destinations: [],
     routingRules: null,
     shadows: null,
+    isMirror: true,
     logging: logsContent === null ? context.logging : logsContent ? { samplingRate: 1, keyIds: null } : null,
   }
 }

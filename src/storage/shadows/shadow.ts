@@ -1,8 +1,13 @@
 import type { Selectable } from 'kysely'
+import { deleteKey, findKeyById } from '../../identity/keys.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { ShadowTable } from '../../platform/db/schema.ts'
+import type { Clock } from '../../platform/time/clock.ts'
 
 export type ShadowRow = Selectable<ShadowTable>
+
+/** The workspace that mirrors are recorded in. The first shadow of an organization creates it. */
+export const shadowWorkspaceSlug = 'shadow-mode'
 
 /** Where mirrors are sent; what is null stays as in the request. */
 export interface ShadowTarget {
@@ -105,6 +110,31 @@ export function listShadowRows(db: Db, organizationId: string): Promise<ShadowRo
     .orderBy('created_at')
     .orderBy('id')
     .execute()
+}
+
+/** Deletes the shadows that mirror the requests of a workspace and no others, with their keys. */
+export async function deleteShadowsOfWorkspace(tx: Db, clock: Clock, workspaceId: string): Promise<void> {
+  const rows = await tx
+    .selectFrom('shadows')
+    .select(['id', 'key_id'])
+    .where('workspace_id', '=', workspaceId)
+    .execute()
+  for (const { id, key_id } of rows) {
+    const key = await findKeyById(tx, key_id)
+    if (key) await deleteKey(tx, clock, key)
+    await deleteShadow(tx, id)
+  }
+}
+
+/** Whether the key of a shadow belongs to a workspace. */
+export async function recordsMirrors(db: Db, workspaceId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('shadows')
+    .innerJoin('api_keys', 'api_keys.id', 'shadows.key_id')
+    .select('shadows.id')
+    .where('api_keys.workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 export async function insertShadow(tx: Db, row: ShadowRow): Promise<void> {

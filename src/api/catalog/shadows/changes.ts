@@ -11,7 +11,13 @@ import type { Db } from '../../../platform/db/db.ts'
 import { invalidFieldError } from '../../../platform/errors/gateway-error.ts'
 import { nanosFromUsd } from '../../../platform/money/money.ts'
 import { isoNow } from '../../../platform/time/clock.ts'
-import { deleteShadow, insertShadow, type ShadowRow, saveShadow } from '../../../storage/shadows/shadow.ts'
+import {
+  deleteShadow,
+  insertShadow,
+  type ShadowRow,
+  saveShadow,
+  shadowWorkspaceSlug,
+} from '../../../storage/shadows/shadow.ts'
 import { describeShadow, encodeTarget, type ShadowChange, type ShadowDraft, toColumns } from './record.ts'
 
 interface Change {
@@ -19,9 +25,6 @@ interface Change {
   tx: Db
   record: RecordEvent
 }
-
-/** The workspace that mirrors are recorded in, of each organization that has shadows. */
-const workspaceSlug = 'shadow-mode'
 
 export async function createShadowRow(
   { gateway, tx, record }: Change,
@@ -63,7 +66,7 @@ export async function updateShadowRow(
   await assertModelExists(gateway, tx, row, change.target)
   const columns = Object.entries(toColumns(change)).filter(([, value]) => value !== undefined)
   const changed: ShadowRow = { ...row, ...Object.fromEntries(columns), updated_at: isoNow(gateway.clock) }
-  // Its key is gone if its workspace was deleted.
+  // Its key can be deleted like any other.
   if (!(await findKeyById(tx, row.key_id)))
     changed.key_id = await createSpendingKey({ gateway, tx, record }, row.organization_id, changed.name)
   await saveShadow(tx, changed)
@@ -103,14 +106,14 @@ async function createSpendingKey(
 }
 
 async function ensureWorkspace({ gateway, tx, record }: Change, organizationId: string): Promise<string> {
-  const existing = await findWorkspaceId(tx, organizationId, workspaceSlug)
+  const existing = await findWorkspaceId(tx, organizationId, shadowWorkspaceSlug)
   if (existing) return existing
   const workspace = await addWorkspace(
     tx,
     gateway.clock,
     { organizationId, createdBy: null },
     {
-      slug: workspaceSlug,
+      slug: shadowWorkspaceSlug,
       name: 'Shadow mode',
       description: 'Requests that shadows have mirrored, and what they cost.',
     },

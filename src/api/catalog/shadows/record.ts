@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { managedBy } from '../../../http/managed-by.ts'
 import { exchangeFormats } from '../../../inference/shadow/exchange.ts'
 import { maxUsd, nanosFromUsd, usdFromNanos } from '../../../platform/money/money.ts'
 import { nameField } from '../../../platform/validation/name-schema.ts'
@@ -89,6 +90,7 @@ export const shadowRecord = z
     max_body_bytes: z.int(),
     timeout_seconds: z.int(),
     concurrency: z.int(),
+    managed_by: managedBy,
     created_at: z.string(),
     updated_at: z.string(),
   })

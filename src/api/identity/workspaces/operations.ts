@@ -19,6 +19,7 @@ import type { Db } from '../../../platform/db/db.ts'
 import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import type { Clock } from '../../../platform/time/clock.ts'
 import { idList, pageQuery, queryBoolean, searchText } from '../../../platform/validation/query-params.ts'
+import { recordsMirrors } from '../../../storage/shadows/shadow.ts'
 import { budgetOperations } from './budgets.ts'
 import { memberOperations } from './members.ts'
 import {
@@ -153,7 +154,7 @@ const deleteWorkspaceOperation = defineOperation({
   tag,
   summary: 'Deletes a workspace with its memberships, budgets, destinations and BYOK keys.',
   description:
-    'A workspace with active keys cannot be deleted. Deleting the default workspace must be confirmed, and disables its inference keys instead.',
+    'A workspace with active keys cannot be deleted, nor one that shadows record their mirrors in; shadows of its requests are deleted with it. Deleting the default workspace must be confirmed, and disables its inference keys instead.',
   permission: 'workspaces:write',
   scope: 'organization',
   params: idParam,
@@ -167,6 +168,7 @@ const deleteWorkspaceOperation = defineOperation({
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
       if (!workspace.is_default) await rejectActiveKeys(tx, gateway.clock, workspace)
       else if (!query.confirm_default_workspace_deletion) throw unconfirmedDeletionError()
+      if (await recordsMirrors(tx, workspace.id)) throw mirrorsError()
       const scope = { workspaceId: workspace.id }
       const disabled_keys = workspace.is_default ? await disableKeys(tx, gateway.clock, scope) : 0
       await deleteWorkspace(tx, gateway.clock, workspace.id)
@@ -202,6 +204,13 @@ async function rejectActiveKeys(tx: Db, clock: Clock, workspace: Workspace): Pro
       'invalid_request',
       `The workspace has active keys (${active}): disable or delete them first.`,
     )
+}
+
+function mirrorsError() {
+  return gatewayError(
+    'invalid_request',
+    'Shadows record their mirrors in the workspace: delete the shadows first.',
+  )
 }
 
 function unconfirmedDeletionError() {

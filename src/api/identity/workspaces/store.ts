@@ -6,6 +6,7 @@ import { fetchPage, type RowPage } from '../../../platform/db/page.ts'
 import type { WorkspaceMemberTable } from '../../../platform/db/schema.ts'
 import { type Clock, isoNow } from '../../../platform/time/clock.ts'
 import type { Pagination } from '../../../platform/validation/query-params.ts'
+import { deleteShadowsOfWorkspace } from '../../../storage/shadows/shadow.ts'
 
 export type WorkspaceMember = Selectable<WorkspaceMemberTable>
 
@@ -89,6 +90,7 @@ export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise
   await tx.deleteFrom('comparisons').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('shadows').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('files').where('workspace_id', '=', id).execute()
+  await deleteShadowsOfWorkspace(tx, clock, id)
   await tx.deleteFrom('notification_rules').where('workspace_id', '=', id).execute()
   await tx
     .updateTable('destinations')

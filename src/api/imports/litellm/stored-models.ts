@@ -18,22 +18,29 @@ export function readStoredModels(
   for (const { credential_name, credential_values } of credentials) {
     const values = decrypt && decryptTexts(credential_values, decrypt)
     if (values) stored.credential_list.push({ credential_name, credential_values: values })
-    else stored.skipped.push({ kind: 'credential', name: credential_name, reason: reasonOf(decrypt) })
+    else stored.skipped.push({ kind: 'credential', name: credential_name, ...explain(decrypt) })
   }
   for (const { model_name, litellm_params, model_info, blocked } of models) {
     const params = decrypt && decryptTexts(litellm_params, decrypt)
-    const skip = (reason: string) => stored.skipped.push({ kind: 'model', name: model_name, reason })
-    if (!params) skip(reasonOf(decrypt))
-    else if (blocked) skip('is blocked there')
+    const item = { kind: 'model', name: model_name }
+    if (!params) stored.skipped.push({ ...item, ...explain(decrypt) })
+    else if (blocked) stored.skipped.push({ ...item, reason: 'is blocked there' })
     else stored.model_list.push({ model_name, litellm_params: params, model_info })
   }
   return stored
 }
 
-function reasonOf(decrypt: Decrypt | null): string {
-  return decrypt
-    ? 'cannot be decrypted with this key: it is LITELLM_SALT_KEY, or the master key where that is not set'
-    : 'is encrypted in the database; give LITELLM_SALT_KEY with --salt-key-env, or write it into config.yaml'
+function explain(decrypt: Decrypt | null): Pick<SkippedItem, 'reason' | 'needsSecret'> {
+  if (decrypt)
+    return {
+      reason:
+        'cannot be decrypted with this key: it is LITELLM_SALT_KEY, or the master key where that is not set',
+    }
+  return {
+    reason:
+      'is encrypted in the database; give LITELLM_SALT_KEY with --salt-key-env, or write it into config.yaml',
+    needsSecret: true,
+  }
 }
 
 /** Null if one cannot be decrypted. */

@@ -3,7 +3,16 @@ import { usdFromNanos } from '../../../platform/money/money.ts'
 import { flattenIssues } from '../../../platform/validation/validation-issues.ts'
 import { importedKey } from '../../identity/keys/imported-key.ts'
 import { toNanos } from '../amounts.ts'
-import { type AccountPlan, type ImportPlan, noAccounts, noCatalog, type SkippedItem } from '../import-plan.ts'
+import {
+  type AccountPlan,
+  type ImportPlan,
+  noAccounts,
+  noCatalog,
+  type PlannedGuardrail,
+  type PlannedPreset,
+  type PolicyPlan,
+  type SkippedItem,
+} from '../import-plan.ts'
 import { type JsonRecord, listRecords } from '../json-export.ts'
 import type { Peer } from '../peer.ts'
 import type { ImportDocument } from '../source.ts'
@@ -30,18 +39,41 @@ const keyRecord = z.object({
 type KeyRecord = z.output<typeof keyRecord>
 
 const workspaceRecord = z.object({ id: z.string(), slug: z.string(), name: z.string() })
-const namedRecord = z.object({ name: z.string() })
+const guardrailRecord = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  workspace_id: z.string().nullish().catch(null),
+})
+const presetRecord = z.object({
+  slug: z.string(),
+  name: z.string().nullish().catch(null),
+  description: z.string().nullish().catch(null),
+  status: z.string().catch('active'),
+  designated_version: z
+    .object({
+      config: z.record(z.string(), z.unknown()).nullish().catch(null),
+      system_prompt: z.string().nullish().catch(null),
+      format: z.enum(['chat', 'messages', 'responses']).catch('chat'),
+    })
+    .nullish()
+    .catch(null),
+})
+const assignmentRecord = z.object({ key_hash: z.string(), guardrail_id: z.string() })
+
+/** Fields of a guardrail that are not part of a request, or are mapped by themselves. */
+const ownFields = ['id', 'name', 'workspace_id', 'scope', 'created_at', 'updated_at']
 
 const isKey = (record: JsonRecord) => 'hash' in record && 'usage' in record
 const isGuardrail = (record: JsonRecord) => 'id' in record && 'include_byok_in_budgets' in record
-const isPreset = (record: JsonRecord) => 'slug' in record && 'designated_version_id' in record
+const isPreset = (record: JsonRecord) =>
+  'slug' in record && ('designated_version_id' in record || 'designated_version' in record)
 const isAssignment = (record: JsonRecord) => 'key_hash' in record && 'guardrail_id' in record
 const isWorkspace = (record: JsonRecord) => 'slug' in record && 'id' in record && !isPreset(record)
 
 export const openrouter: Peer = {
   ...identity,
   reads:
-    'keys with their limits and spend from saved responses of GET /keys and GET /workspaces of OpenRouter',
+    'keys with their limits and spend, guardrails and presets from saved responses of the API of OpenRouter',
   tables: {},
   recognizes: (document) =>
     [isKey, isGuardrail, isPreset].some((isWanted) => listRecords(document, isWanted).length > 0),
@@ -61,45 +93,85 @@ function translateExport(documents: readonly ImportDocument[], now: number): Imp
   const skipped: SkippedItem[] = []
   for (const { slug, name } of workspaces.values())
     if (slug !== 'default') accounts.workspaces.push({ slug, name, budget: null, spend: 0n, models: null })
-  for (const record of list(isKey)) {
-    const { data } = keyRecord.safeParse(record)
-    const result = data && translateKey(data, workspaces, now)
-    if (!data || !result) continue
-    const name = data.name || data.label || `Key ${data.hash.slice(0, 8)}`
-    if ('problem' in result) skipped.push({ kind: 'key', name, reason: result.problem })
-    else accounts.keys.push({ key: result.key, models: null })
-    if (data.workspace_id && workspaces.size > 0 && !workspaces.has(data.workspace_id))
-      skipped.push({
-        kind: 'key',
-        name,
-        reason: 'its workspace is not in the files: it is in the default workspace',
-      })
-  }
-  skipped.push(
-    ...list(isPreset).map((record) =>
-      describe(
-        'preset',
-        record,
-        'save its request with POST /presets/{slug}/chat/completions here: docs/presets.md',
-      ),
-    ),
-  )
-  skipped.push(
-    ...list(isGuardrail).map((record) =>
-      describe('guardrail', record, 'send the same body to POST /guardrails here: docs/guardrails.md'),
-    ),
-  )
-  if (list(isAssignment).length > 0)
-    skipped.push({
-      kind: 'guardrail',
-      name: 'assignments',
-      reason: 'assign the guardrails once they exist: docs/guardrails.md',
-    })
-  return { catalog: noCatalog, accounts, skipped }
+  for (const record of list(isKey)) addKey(record, workspaces, { accounts, skipped, now })
+  const presets = translatePresets(list(isPreset))
+  skipped.push(...presets.skipped)
+  const guardrails = translateGuardrails(list(isGuardrail), list(isAssignment), workspaces)
+  const policies: PolicyPlan = { guardrails, presets: presets.planned }
+  return { catalog: noCatalog, accounts, policies, skipped }
 }
 
-function describe(kind: string, record: JsonRecord, reason: string): SkippedItem {
-  return { kind, name: namedRecord.safeParse(record).data?.name ?? kind, reason }
+function addKey(
+  record: JsonRecord,
+  workspaces: Workspaces,
+  { accounts, skipped, now }: { accounts: AccountPlan; skipped: SkippedItem[]; now: number },
+): void {
+  const { data } = keyRecord.safeParse(record)
+  const result = data && translateKey(data, workspaces, now)
+  if (!data || !result) return
+  const name = data.name || data.label || `Key ${data.hash.slice(0, 8)}`
+  if ('problem' in result) skipped.push({ kind: 'key', name, reason: result.problem })
+  else accounts.keys.push({ key: result.key, models: null })
+  if (data.workspace_id && workspaces.size > 0 && !workspaces.has(data.workspace_id)) {
+    const reason = 'its workspace is not in the files: it is in the default workspace'
+    skipped.push({ kind: 'key', name, reason })
+  }
+}
+
+function translatePresets(records: readonly JsonRecord[]) {
+  const entries = records.flatMap((record) => presetRecord.safeParse(record).data ?? [])
+  const planned: PlannedPreset[] = []
+  const skipped: SkippedItem[] = []
+  // The list of presets has no versions: a response with one counts more.
+  const isWhole = ({ designated_version }: PresetRecord) => designated_version != null
+  const bySlug = Map.groupBy(entries, ({ slug }) => slug)
+  for (const [slug, some] of bySlug) {
+    const preset = some.find(isWhole) ?? some[0]
+    const version = preset?.designated_version
+    if (preset?.status === 'archived') skipped.push({ kind: 'preset', name: slug, reason: 'is archived' })
+    else if (preset && version) planned.push(toPreset(preset, version))
+    else {
+      const reason = `its version is not in the files: save GET /presets/${slug} too`
+      skipped.push({ kind: 'preset', name: slug, reason })
+    }
+  }
+  return { planned, skipped }
+}
+
+type PresetRecord = z.output<typeof presetRecord>
+
+function toPreset(
+  { slug, name, description, status }: PresetRecord,
+  { config, system_prompt, format }: NonNullable<PresetRecord['designated_version']>,
+): PlannedPreset {
+  return {
+    ...{ slug, name: name ?? null, description: description ?? null, isDisabled: status === 'disabled' },
+    ...{ format, config: config ?? {}, systemPrompt: system_prompt ?? null },
+  }
+}
+
+function translateGuardrails(
+  records: readonly JsonRecord[],
+  assignments: readonly JsonRecord[],
+  workspaces: Workspaces,
+): PlannedGuardrail[] {
+  const assigned = assignments.flatMap((record) => assignmentRecord.safeParse(record).data ?? [])
+  return records.flatMap((record) => {
+    const { data } = guardrailRecord.safeParse(record)
+    if (!data) return []
+    const { id, name, workspace_id } = data
+    const fields = Object.entries(record).filter(
+      ([field, value]) => !ownFields.includes(field) && value !== null,
+    )
+    return {
+      name,
+      workspace: workspaces.get(workspace_id ?? '')?.slug ?? null,
+      fields: Object.fromEntries(fields),
+      keys: assigned
+        .filter(({ guardrail_id }) => guardrail_id === id)
+        .map(({ key_hash }) => key_hash.toLowerCase()),
+    }
+  })
 }
 
 type Workspaces = ReadonlyMap<string, z.output<typeof workspaceRecord>>

@@ -5,6 +5,8 @@ import { type AuditedRequest, transact } from '../../../access/transact.ts'
 import { chatBody } from '../../../formats/chat/schema.ts'
 import { messagesBody } from '../../../formats/messages/schema.ts'
 import { responsesBody } from '../../../formats/responses/schema.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
+import type { RecordEvent } from '../../../governance/audit/transaction.ts'
 import { defineOperation } from '../../../http/operation.ts'
 import { assertWithinCeiling } from '../../../identity/ceilings.ts'
 import { assertWithinScope } from '../../../identity/permissions/grant.ts'
@@ -16,7 +18,14 @@ import { gatewayError } from '../../../platform/errors/gateway-error.ts'
 import { extractConfig, type PresetConfig, type RequestFields } from './config.ts'
 import { fullRecord, toFullRecord } from './record.ts'
 import { slugParam } from './slug.ts'
-import { addVersion, describePreset, lockOrCreatePreset, updatePreset } from './store.ts'
+import {
+  addVersion,
+  describePreset,
+  lockOrCreatePreset,
+  type Preset,
+  type PresetVersion,
+  updatePreset,
+} from './store.ts'
 import { extractChatPrompt, extractMessagesPrompt, extractResponsesPrompt } from './system-prompt.ts'
 
 const presetResponse = z.strictObject({ data: fullRecord })
@@ -82,7 +91,7 @@ export const createOperations = [
   }),
 ]
 
-interface PresetContent {
+export interface PresetContent {
   format: PresetFormat
   config: PresetConfig
   prompt: string | null
@@ -104,24 +113,34 @@ async function saveVersion(
     if (preset.status === 'archived') {
       throw gatewayError('conflict', 'The preset is archived: set its status to active or disabled first.')
     }
-    const version = await addVersion(tx, clock, preset.id, {
-      format: content.format,
-      system_prompt: content.prompt,
-      config: JSON.stringify(content.config),
-      creator_id: resolveCreatorId(caller),
-    })
-    await assertWithinCeiling(tx, settings.ceilings, 'preset_versions', preset.id)
-    const designated = await updatePreset(tx, clock, preset.id, { designated_version_id: version.id })
-    const isNew = preset.designated_version_id === null
-    record({
-      action: isNew ? 'preset.create' : 'preset.update',
-      ...describePreset(designated),
-      before: isNew ? null : preset,
-      after: designated,
-      details: { version: version.version, format: version.format },
+    const { designated, version } = await designateVersion({ gateway: request.gateway, tx, record }, preset, {
+      ...content,
+      creatorId: resolveCreatorId(caller),
     })
     return { data: toFullRecord(designated, version) }
   })
+}
+
+/** Adds a version to a locked preset, which requests use from then on. */
+export async function designateVersion(
+  { gateway: { clock, settings }, tx, record }: { gateway: Gateway; tx: Db; record: RecordEvent },
+  preset: Preset,
+  { format, prompt, config, creatorId }: PresetContent & { creatorId: string },
+): Promise<{ designated: Preset; version: PresetVersion }> {
+  const version = await addVersion(tx, clock, preset.id, {
+    ...{ format, system_prompt: prompt, config: JSON.stringify(config), creator_id: creatorId },
+  })
+  await assertWithinCeiling(tx, settings.ceilings, 'preset_versions', preset.id)
+  const designated = await updatePreset(tx, clock, preset.id, { designated_version_id: version.id })
+  const isNew = preset.designated_version_id === null
+  record({
+    action: isNew ? 'preset.create' : 'preset.update',
+    ...describePreset(designated),
+    before: isNew ? null : preset,
+    after: designated,
+    details: { version: version.version, format: version.format },
+  })
+  return { designated, version }
 }
 
 /** The workspace in which a new preset can be changed; null if only the whole organization may. */

@@ -30,7 +30,7 @@ export const versionRecord = z
     preset_id: z.uuid(),
     creator_id: z
       .string()
-      .describe('The member who created it, or "key:" and the hash of a key without a member.'),
+      .describe('The member who created it, "key:" and the hash of a key without a member, or "import".'),
     version: z.int().min(1),
     format: z
       .enum(presetFormats)

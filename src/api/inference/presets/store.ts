@@ -23,13 +23,17 @@ export async function listPresets(
   return fetchPage(all.selectAll(), page, ['updated_at', 'id'], 'desc')
 }
 
-export async function requirePreset(db: Db, organizationId: string, slug: string): Promise<Preset> {
-  const preset = await db
+export function findPreset(db: Db, organizationId: string, slug: string): Promise<Preset | undefined> {
+  return db
     .selectFrom('presets')
     .selectAll()
     .where('organization_id', '=', organizationId)
     .where('slug', '=', slug)
     .executeTakeFirst()
+}
+
+export async function requirePreset(db: Db, organizationId: string, slug: string): Promise<Preset> {
+  const preset = await findPreset(db, organizationId, slug)
   if (!preset) throw presetNotFoundError()
   return preset
 }
