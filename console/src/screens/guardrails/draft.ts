@@ -31,6 +31,7 @@ const emptyFields: DraftFields = {
   enable_free_model_training: null,
   enable_paid_model_training: null,
   moderation: null,
+  external_checks: null,
   content_filter_builtins: null,
   content_filters: null,
   unscannable_content: null,

@@ -16,6 +16,7 @@ const open: Schemas['KeyPolicy'] = {
   content_filter_builtins: [],
   content_filters: [],
   moderation: [],
+  external_checks: [],
   enable_free_model_publication: free,
   enable_free_model_training: free,
   enable_paid_model_training: free,

@@ -59,6 +59,11 @@ function describeFilters(policy: KeyPolicy): PolicyLine[] {
       value: action,
       layers: [layer],
     })),
+    ...policy.external_checks.map(({ layer, action, name, scope }) => ({
+      rule: `External check of the ${scope}: ${name}`,
+      value: action,
+      layers: [layer],
+    })),
   ]
 }
 
