@@ -152,7 +152,7 @@ describe.if(databaseKinds.includes('postgres'))('a streaming standby as DATABASE
     expect(await readState()).toMatchObject({ is_used: false, lag_seconds: null, isWarned: true })
     const { body } = await server.gateway.metrics.render()
     expect(body).toContain('headgate_replica_up 0')
-    expect(body).toContain('headgate_replica_lag_seconds Nan')
+    expect(body).toContain('headgate_replica_lag_seconds NaN')
 
     standby.start()
     await catchUp()

@@ -121,7 +121,7 @@ describeInChromium('Daily tasks in the console: settings', (chromium) => {
 
   task('Compare two models on the same prompt', 6, async (hand, page) => {
     await hand.openScreen('Playground')
-    await hand.click(page.getByRole('button', { name: 'Add a model' }))
+    await hand.click(page.getByRole('button', { name: 'Add model' }))
     await hand.click(page.getByRole('combobox', { name: 'Model 2', exact: true }))
     await hand.type('sandbox/reasoner')
     await hand.press('Enter')

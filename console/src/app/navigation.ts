@@ -41,6 +41,7 @@ export const navigation: NavigationGroup[] = [
         to: '/keys',
         icon: 'keys',
         permission: 'keys:read',
+        includes: '/import',
         keywords: 'secret limit rotate',
       },
       {
@@ -95,14 +96,8 @@ export const navigation: NavigationGroup[] = [
         to: '/routing',
         icon: 'routing',
         permission: 'inference:write',
+        includes: '/shadows',
         keywords: 'simulate dry run endpoint provider order fallback quote price which',
-      },
-      {
-        label: 'Shadow mode',
-        to: '/shadows',
-        icon: 'copy',
-        permission: 'shadows:read',
-        keywords: 'mirror compare switch migrate old gateway litellm',
       },
       {
         label: 'Guardrails',
@@ -227,14 +222,6 @@ export const navigation: NavigationGroup[] = [
         keywords: 'settings privacy lock zero data retention training plugins',
       },
       {
-        label: 'Import',
-        to: '/import',
-        icon: 'up',
-        permission: 'keys:write',
-        isForOrganization: true,
-        keywords: 'migrate litellm new-api bifrost openrouter portkey csv keys gateway switch',
-      },
-      {
         label: 'System',
         to: '/system',
         icon: 'system',
@@ -272,10 +259,23 @@ export function findNavigationItem(pathname: string): NavigationItem | undefined
     )
 }
 
-/** Screens that need another permission than the one that leads to them. */
+/** Screens that others lead to, and the search, with the permission that they need. */
 export const innerScreens: Omit<NavigationItem, 'icon'>[] = [
   { label: 'New comparison', to: '/comparisons/new', permission: 'inference:write' },
   { label: 'Comparisons', to: '/comparisons', permission: 'comparisons:read' },
   { label: 'Catalog changes', to: '/models/changes', permission: 'catalogue:read' },
   { label: 'Routing rules', to: '/routing/rules', permission: 'routing_rules:read' },
+  {
+    label: 'Shadow mode',
+    to: '/shadows',
+    permission: 'shadows:read',
+    keywords: 'mirror migrate',
+  },
+  {
+    label: 'Import',
+    to: '/import',
+    permission: 'keys:write',
+    isForOrganization: true,
+    keywords: 'migrate litellm bifrost portkey csv',
+  },
 ]

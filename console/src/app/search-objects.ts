@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouter } from '@tanstack/react-router'
 import { api, type Schemas } from '../api/client.ts'
 import { findById } from './find-by-id.ts'
-import { visibleNavigation } from './navigation.ts'
+import { innerScreens, mayOpen, visibleNavigation } from './navigation.ts'
 import { pathOf } from './recent-list.ts'
 import { readRecentPlaces } from './recent-places.ts'
 import { visibleActions } from './search-actions.ts'
@@ -98,9 +98,11 @@ function useActions(): SearchGroup {
 
 function useScreens(): SearchGroup {
   const navigate = useNavigate()
-  const items = visibleNavigation(useSession()).flatMap(({ items }) => items)
+  const session = useSession()
+  const items = visibleNavigation(session).flatMap(({ items }) => items)
+  const inner = innerScreens.filter((screen) => mayOpen(session, screen))
   const account = { label: 'Account', to: '/account', keywords: 'password passkey session sign in' }
-  const actions = [...items, account].map(({ label, to, keywords }) => ({
+  const actions = [...items, ...inner, account].map(({ label, to, keywords }) => ({
     id: to,
     label,
     ...(keywords && { keywords }),

@@ -6,7 +6,15 @@ import { RollupTimeoutError } from '../rollups/segment-store.ts'
 import { findLookup } from './lookup.ts'
 import { findKnownPeriod, listPeriods, type Narrowing, narrow, type Period } from './narrowing.ts'
 import { buildCondition, type Condition, type LogSelection } from './selection.ts'
-import { type Bounds, type LogEntry, minBatches, selectRange, walkBatches } from './walk.ts'
+import {
+  type Bounds,
+  firstBatches,
+  type LogEntry,
+  type LogPosition,
+  minBatches,
+  selectRange,
+  walkBatches,
+} from './walk.ts'
 
 /** The batches that are read for one histogram. */
 const maxBatches = 50
@@ -124,32 +132,39 @@ async function countAll(db: Db, selection: PeriodSelection, counts: BucketCounts
     return null
   }
   const narrowing = narrow(selection)
-  const period = narrowing && (await findKnownPeriod(db, selection))
-  if (!narrowing || period?.isCut) return countBatches(db, selection, counts)
+  if (!narrowing) return timeOf(await countBatches(db, selection, counts))
+  const start = await countBatches(db, selection, counts, { start: null, batches: firstBatches })
+  if (start === null) return null
+  const period = await findKnownPeriod(db, selection, Date.parse(start.created_at) + 1)
+  if (period?.isCut) return timeOf(await countBatches(db, selection, counts, { start }))
   const rejected = selection.refused
-    ? await countBatches(db, { ...selection, generations: null }, counts)
+    ? timeOf(await countBatches(db, { ...selection, generations: null }, counts, { start }))
     : null
   const served =
-    period && (await countPeriods(db, { ...selection, refused: null }, { narrowing, period }, counts))
+    period && (await countPeriods(db, { ...selection, refused: null }, { narrowing, period, start }, counts))
   return rejected !== null && (served === null || rejected > served) ? rejected : served
 }
 
-/** Counts the times that the roll-ups name. */
+function timeOf(position: LogPosition | null): string | null {
+  return position?.created_at ?? null
+}
+
+/** Counts the times behind a position that the roll-ups name. */
 async function countPeriods(
   db: Db,
   selection: PeriodSelection,
-  { narrowing, period }: { narrowing: Narrowing; period: Period },
+  { narrowing, period, start }: { narrowing: Narrowing; period: Period; start: LogPosition },
   counts: BucketCounts,
 ): Promise<string | null> {
   const end = performance.now() + maxMs
-  let reached = selection.to
+  let reached = start.created_at
   try {
     for await (const found of listPeriods(db, selection.organizationId, narrowing, period)) {
       for (const part of found.periods) {
         if (performance.now() > end) return reached
         const [from, to] = [new Date(part.from).toISOString(), new Date(part.to).toISOString()]
-        const searchedTo = await countBatches(db, { ...selection, from, to }, counts)
-        if (searchedTo !== null) return searchedTo
+        const last = await countBatches(db, { ...selection, from, to }, counts, { start })
+        if (last !== null) return last.created_at
         reached = from
         await yieldToEventLoop()
       }
@@ -162,20 +177,22 @@ async function countPeriods(
   return null
 }
 
+/** Counts what is behind `start`, and returns where the search ended; null if it covers the period. */
 async function countBatches(
   db: Db,
   selection: PeriodSelection,
   counts: BucketCounts,
-): Promise<string | null> {
+  { start = null, batches = maxBatches }: { start?: LogPosition | null; batches?: number } = {},
+): Promise<LogPosition | null> {
   const end = performance.now() + maxMs
-  let searchedTo: string | null = null
+  let last: LogPosition | null = null
   let read = 0
-  for await (const bounds of walkBatches(db, selection, null, maxBatches)) {
+  for await (const bounds of walkBatches(db, selection, start, batches)) {
     for (const part of counts.split(selection, bounds)) await countPart(db, part)
-    searchedTo = bounds.until?.created_at ?? null
+    last = bounds.until
     if (++read >= minBatches && performance.now() > end) break
   }
-  return searchedTo
+  return last
 }
 
 async function countPart(db: Db, { counts, selection, bounds }: Part): Promise<void> {

@@ -6,6 +6,7 @@ import { findKnownPeriod, listPeriods, type Narrowing, narrow } from './narrowin
 import type { LogSelection } from './selection.ts'
 import {
   compareNewestFirst,
+  firstBatches,
   type LogPage,
   type LogPosition,
   mergeEntries,
@@ -18,8 +19,6 @@ interface PageRequest {
   start: LogPosition | null
 }
 
-/** The newest requests are usually enough: only if they are not, the roll-ups say where there are others. */
-const firstBatches = 5
 /** A page ends after this time with what it has. */
 const maxMs = 1000
 

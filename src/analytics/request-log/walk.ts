@@ -30,6 +30,8 @@ export interface LogPage {
 export const batchSize = 1000
 /** The batches that are read for one page: conditions without an index are applied to their rows. */
 export const maxBatches = 100
+/** The newest requests are usually enough: only if they are not, the roll-ups say where there are others. */
+export const firstBatches = 5
 /** After this many, a page ends when its time is over. */
 export const minBatches = 20
 const maxMs = 400

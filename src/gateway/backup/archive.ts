@@ -123,18 +123,29 @@ export async function* readArchive(path: string): AsyncGenerator<TarEntry> {
   file.on('error', (error) => plain.destroy(error))
   file.on('data', (chunk) => frames.add(Buffer.from(chunk)))
   try {
-    yield* readTar(file.pipe(plain))
-    if (!frames.isComplete) throw new TarError('it ends too early')
-  } catch (error) {
-    if (error instanceof TarError)
-      throw new ArchiveError(`The archive ${path} is damaged or incomplete: ${error.message}.`)
-    if (isStreamError(error))
-      throw new ArchiveError(`The archive ${path} cannot be read: ${rootCauseMessage(error)}.`)
-    throw error
+    for await (const entry of explainErrors(path, readTar(file.pipe(plain))))
+      yield { ...entry, body: explainErrors(path, entry.body) }
+    if (!frames.isComplete) throw toArchiveError(path, new TarError('it ends too early'))
   } finally {
     file.destroy()
     plain.destroy()
   }
+}
+
+async function* explainErrors<T>(path: string, items: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    yield* items
+  } catch (error) {
+    throw toArchiveError(path, error)
+  }
+}
+
+function toArchiveError(path: string, error: unknown): unknown {
+  if (error instanceof TarError)
+    return new ArchiveError(`The archive ${path} is damaged or incomplete: ${error.message}.`)
+  if (isStreamError(error))
+    return new ArchiveError(`The archive ${path} cannot be read: ${rootCauseMessage(error)}.`)
+  return error
 }
 
 /** Errors of the file system and of the decoder have codes. */

@@ -9,11 +9,8 @@ import { LinkedAbortController } from '../../platform/concurrency/linked-abort-c
 import { GatewayError } from '../../platform/errors/gateway-error.ts'
 import { asObject, type JsonObject, omitUndefined } from '../../platform/json/json-values.ts'
 import { estimateJsonLength } from '../../platform/json/long-json.ts'
-import {
-  buildComparisonInsert,
-  buildSkipCount,
-  type SkipReason,
-} from '../../storage/shadows/comparison-store.ts'
+import { type LoggedRequest, logOf } from '../../platform/logging/request-log.ts'
+import { buildComparisonInsert, type SkipReason } from '../../storage/shadows/comparison-store.ts'
 import { findEnabledShadow, type Shadow } from '../../storage/shadows/shadow.ts'
 import { ReplyRecorder } from '../cache/recorder.ts'
 import type { HandleInferenceFn } from '../nested/call-model.ts'
@@ -23,6 +20,7 @@ import type { SettledReply } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
 import { compareSides, type SideOutcome } from './compare.ts'
 import { describeSide } from './side.ts'
+import { skip } from './skip.ts'
 
 /** A request that has been answered elsewhere, to be sent again. */
 export interface MirroredRequest {
@@ -61,23 +59,21 @@ export async function runMirror(
   try {
     // It may have waited for hours.
     const current = await findEnabledShadow(gateway.db, shadow)
-    const key = current && (await gateway.accounts.findKeyById(current.keyId))
-    if (!key) return skip(gateway, shadow.id, 'disabled')
+    if (!current) return skip(gateway, shadow.id, 'disabled')
+    const key = await gateway.accounts.findKeyById(current.keyId)
+    if (!key) return skip(gateway, shadow.id, 'rejected')
     const context = request.keyContext ?? (await gateway.accounts.findContext(key))
     const mirror = new Mirror(gateway, current, request)
     await mirror.send(handle, key, context, signal)
   } catch (err) {
-    gateway.log.warn({ err, shadow: shadow.id }, 'a mirror was not compared')
+    logOf(gateway, toLogged(request)).warn({ err, shadow: shadow.id }, 'a mirror was not compared')
     skip(gateway, shadow.id, 'internal')
   }
 }
 
-/** Counts a request that is not mirrored. */
-export function skip(gateway: Gateway, shadowId: string, reason: SkipReason): void {
-  const statement = buildSkipCount(gateway.db, shadowId, gateway.clock.now(), reason)
-  gateway.statementWriter
-    .write(statement)
-    .catch((err: unknown) => gateway.log.warn({ err }, 'a skipped mirror was not counted'))
+function toLogged({ httpRequest, original }: MirroredRequest): LoggedRequest {
+  const { generation_id: id } = original
+  return { httpRequest, ...(id !== null && { id }) }
 }
 
 class Mirror {

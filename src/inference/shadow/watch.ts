@@ -11,8 +11,9 @@ import type {
   SettledReply,
   Unguarded,
 } from '../request/inference-request.ts'
-import { type MirroredRequest, maxReplyLength, measureMirror, runMirror, skip } from './mirror.ts'
+import { type MirroredRequest, maxReplyLength, measureMirror, runMirror } from './mirror.ts'
 import { describeSide } from './side.ts'
+import { skip } from './skip.ts'
 
 type ParsedRequest = Unguarded<InferenceRequest>
 

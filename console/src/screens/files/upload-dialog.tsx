@@ -40,6 +40,7 @@ export function UploadDialog({ onClose }: { onClose: () => void }) {
         label="Files"
         description="PDF, images, Office documents, recordings and texts. The server recognizes the type from the content."
         placeholder="Choose files"
+        styles={{ placeholder: { color: 'var(--mantine-color-dimmed)' } }}
         multiple
         clearable
         clearButtonProps={{ 'aria-label': 'Clear the files' }}

@@ -14,6 +14,7 @@ export function ImportFields({ draft, onChange }: ImportFieldsProps) {
         label="Files"
         description="A configuration, a saved response of an API, a SQLite database, an SQL dump, or a list of keys. At most 5 MiB."
         placeholder="Choose files"
+        styles={{ placeholder: { color: 'var(--mantine-color-dimmed)' } }}
         multiple
         clearable
         clearButtonProps={{ 'aria-label': 'Clear the files' }}

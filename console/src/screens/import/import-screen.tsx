@@ -35,7 +35,7 @@ function ImportScreen() {
   return (
     <Page
       title="Import"
-      docs="migrate/README"
+      docs="migrate"
       description="Providers, models, workspaces, members, keys and limits of another gateway. Clients keep their keys."
     >
       <Stack>

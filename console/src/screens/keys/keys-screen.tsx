@@ -3,8 +3,9 @@ import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { writeOffset, writeText } from '../../app/search-params.ts'
-import { mayDo, useSession } from '../../app/session.tsx'
+import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
+import { ButtonLink } from '../../components/button-link.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
@@ -55,6 +56,7 @@ function KeysScreen() {
       actions={
         <>
           <SavedViews screen="keys" />
+          {mayDoEverywhere(session, 'keys:write') && <ButtonLink to="/import">Import</ButtonLink>}
           {create}
         </>
       }

@@ -60,7 +60,7 @@ function describeFilters(policy: KeyPolicy): PolicyLine[] {
       layers: [layer],
     })),
     ...policy.external_checks.map(({ layer, action, name, scope }) => ({
-      rule: `External check of the ${scope}: ${name}`,
+      rule: `External check (${scope}): ${name}`,
       value: action,
       layers: [layer],
     })),

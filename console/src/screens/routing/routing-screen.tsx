@@ -1,10 +1,11 @@
 import { Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-import { createLazyRoute, Link } from '@tanstack/react-router'
+import { createLazyRoute } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
+import { ButtonLink } from '../../components/button-link.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Change, hasChange, noChange } from './change.ts'
 import { ChangeForm } from './change-form.tsx'
@@ -23,7 +24,7 @@ const exampleCall = {
 }
 
 function RoutingScreen() {
-  const maySeeRules = mayDo(useSession(), 'routing_rules:read')
+  const session = useSession()
   const [stored, setStored] = useLocalStorage<SavedRequest[]>({
     key: 'headgate-routing-requests',
     defaultValue: [],
@@ -47,11 +48,10 @@ function RoutingScreen() {
       description="Shows which endpoints would serve your requests, at what price, and the effect of a change. Nothing is sent or charged."
       calls={[call]}
       actions={
-        maySeeRules && (
-          <Button component={Link} to="/routing/rules" variant="default" size="xs">
-            Routing rules
-          </Button>
-        )
+        <>
+          {mayDo(session, 'shadows:read') && <ButtonLink to="/shadows">Shadow mode</ButtonLink>}
+          {mayDo(session, 'routing_rules:read') && <ButtonLink to="/routing/rules">Routing rules</ButtonLink>}
+        </>
       }
     >
       <Stack>

@@ -8,7 +8,8 @@ import {
   toMirroredRequest,
 } from '../../../inference/shadow/exchange.ts'
 import { isLiteLlmRecord, readLiteLlmRecord } from '../../../inference/shadow/litellm.ts'
-import { type MirroredRequest, measureMirror, runMirror, skip } from '../../../inference/shadow/mirror.ts'
+import { type MirroredRequest, measureMirror, runMirror } from '../../../inference/shadow/mirror.ts'
+import { skip } from '../../../inference/shadow/skip.ts'
 import { GatewayError, gatewayError } from '../../../platform/errors/gateway-error.ts'
 import type { JsonObject } from '../../../platform/json/json-values.ts'
 import { yieldToEventLoop } from '../../../platform/time/time-slicer.ts'

@@ -21,7 +21,7 @@ import { nameField } from '../../../platform/validation/name-schema.ts'
 const maxChecks = 10
 
 const commonFields = {
-  name: nameField(100).describe('Names the check in hits, errors and bills; unique in the guardrail.'),
+  name: nameField(100).describe('Names the check in hits and errors; unique in the guardrail.'),
   scope: z
     .enum(['input', 'output', 'both'])
     .default('input')

@@ -186,12 +186,11 @@ describe.if(databaseKinds.includes('postgres'))(
         db,
       )
       expect(rows).toEqual(
-        ['generations_by_time', 'generations_ended', 'generations_pkey', 'generations_unsuccessful'].map(
-          (name) => ({
-            name,
-            valid: true,
-          }),
-        ),
+        [
+          ...['generations_by_client_id', 'generations_by_session', 'generations_by_time'],
+          ...['generations_by_upstream_id', 'generations_ended', 'generations_pkey'],
+          'generations_unsuccessful',
+        ].map((name) => ({ name, valid: true })),
       )
       const { rows: columns } = await sql<{ name: string }>`select attname as name from pg_attribute
       where attrelid = 'generations'::regclass and attnum > 0 and not attisdropped`.execute(db)

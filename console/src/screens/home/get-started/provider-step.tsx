@@ -1,7 +1,7 @@
 import { Badge, Group, Stack, Text } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import { client } from '../../../api/client.ts'
 import { mayDo, useSession } from '../../../app/session.tsx'
-import { AddProvider } from '../../../components/add-provider/add-provider.tsx'
 import {
   CredentialTestButton,
   CredentialTestResult,
@@ -10,6 +10,12 @@ import {
 import { DialogButton } from '../../../components/dialog-button.tsx'
 import { TextLink } from '../../../components/text-link.tsx'
 import type { Progress } from './use-progress.ts'
+
+const AddProvider = lazy(() =>
+  import('../../../components/add-provider/add-provider.tsx').then((module) => ({
+    default: module.AddProvider,
+  })),
+)
 
 /** Lists the providers with a credential, and offers to add one. */
 export function ProviderStep({ progress }: { progress: Progress }) {
@@ -36,7 +42,11 @@ export function ProviderStep({ progress }: { progress: Progress }) {
       {mayDo(session, 'byok:write') && (
         <Group>
           <DialogButton label="Choose a provider">
-            {(close) => <AddProvider onClose={close} onAdded={close} />}
+            {(close) => (
+              <Suspense fallback={null}>
+                <AddProvider onClose={close} onAdded={close} />
+              </Suspense>
+            )}
           </DialogButton>
         </Group>
       )}
