@@ -493,7 +493,8 @@ describeWithUpstreams(
       const headers = {
         'x-ratelimit-limit-requests': '10',
         'x-ratelimit-remaining-requests': '3',
-        'x-ratelimit-reset-requests': '2s',
+        // Real time passes too: neither this window nor the longest wait may end before the cooldown begins.
+        'x-ratelimit-reset-requests': '4s',
       }
       bench().first.enqueue({ json: reply, headers })
       await sendOk('limited', 'low', 1)
@@ -501,7 +502,7 @@ describeWithUpstreams(
       await waitForQueue(1)
       bench().first.enqueue({ status: 429, headers: { 'retry-after': '5' }, json: { error: {} } })
       expect((await send('limited', 'high')).status).toBe(429)
-      bench().server.timer.advance(3000)
+      bench().server.timer.advance(4000)
       await Bun.sleep(20)
       expect(waiting()).toBe(1)
       pass(5000)
