@@ -125,7 +125,7 @@ describeInChromium('Daily tasks in the console: settings', (chromium) => {
     await hand.click(page.getByRole('combobox', { name: 'Model 2', exact: true }))
     await hand.type('sandbox/reasoner')
     await hand.press('Enter')
-    await hand.click(page.getByLabel('Your message'))
+    await hand.click(page.getByRole('textbox', { name: 'Message', exact: true }))
     await hand.type('Which of you is shorter?')
     await hand.press('Control+Enter')
     for (const model of ['sandbox/echo', 'sandbox/reasoner']) {
