@@ -18,7 +18,8 @@ export interface MeasuredAccuracy {
 }
 
 const presidio = { set: 'presidio-research', language: 'en', others: 0, flagged: null, developed_with: true }
-const chat = { marks: 0, recall: null, precision: null, developed_with: false }
+/** The score was not learned from these requests, but its scale was chosen with their figures in view. */
+const chat = { marks: 0, recall: null, precision: null, developed_with: true }
 
 export const measuredAccuracy: Readonly<Record<DetectorSlug, readonly MeasuredAccuracy[]>> = {
   email: [{ ...presidio, marks: 19, precision: 1, recall: 1 }],
